@@ -1,0 +1,1 @@
+"""Bayesian optimization in learned low-dimensional feature spaces."""

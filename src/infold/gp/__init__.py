@@ -1,0 +1,1 @@
+"""What any Gaussian process needs: kernels, exact and Kronecker-structured inference, padding."""

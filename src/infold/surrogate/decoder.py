@@ -1,0 +1,176 @@
+"""The decoder g: a multi-output GP from features back to inputs (intrinsic coregionalization).
+
+| symbol | code | shape |
+|--------|------|-------|
+| X~     | `warped`, as blocks of outputs | n D, n q s |
+| k_c    | one kernel, or one per block; unit variance, the scale is B's | |
+| B      | A Aᵀ + diag(κ), one matrix per block | q s s |
+
+| kind         | blocks of outputs | kernels       | cost         |
+|--------------|-------------------|---------------|--------------|
+| full         | one of size D     | one           | O(N³ + D³)   |
+| hierarchical | D/3 of size 3     | one per block | O(Q N³)      |
+| shared       | D/3 of size 3     | one           | O(N³ + 27 Q) |
+
+When the block size does not divide D the last block is padded.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from infold import _checks
+from infold.gp import kernels, kronecker, padding
+
+KINDS = ("full", "hierarchical", "shared")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoder:
+    """Settings of the decoder."""
+
+    kind: str = "full"
+    """One of `KINDS`."""
+    block_size: int = 3
+    """Outputs per block of the hierarchical and shared decoders."""
+    rank: int | None = None
+    """Columns of A; None: as many as a block has outputs."""
+
+    def __post_init__(self) -> None:
+        _checks.one_of("kind", self.kind, KINDS)
+        _checks.at_least("block_size", self.block_size, 1)
+        if self.rank is not None:
+            _checks.at_least("rank", self.rank, 1)
+
+    def layout(self, dimension: int) -> tuple[int, int, int]:
+        """Number of blocks, outputs per block, number of kernels."""
+        if self.kind == "full":
+            return 1, dimension, 1
+        size = min(self.block_size, dimension)
+        blocks = -(-dimension // size)
+        return blocks, size, blocks if self.kind == "hierarchical" else 1
+
+
+class DecoderParams(NamedTuple):
+    log_lengthscale: Float[Array, "k d"]
+    a: Float[Array, "q s r"]
+    log_kappa: Float[Array, "q s"]
+
+    @property
+    def lengthscale(self) -> Array:
+        return jnp.exp(self.log_lengthscale)
+
+
+def _to_blocks(decoder: Decoder, warped: Float[Array, "n D"]) -> Float[Array, "n q s"]:
+    n, dimension = warped.shape
+    blocks, size, _ = decoder.layout(dimension)
+    return jnp.pad(warped, ((0, 0), (0, blocks * size - dimension))).reshape(n, blocks, size)
+
+
+def _from_blocks(outputs: Float[Array, "m q s"], dimension: int) -> Float[Array, "m D"]:
+    return outputs.reshape(outputs.shape[0], -1)[:, :dimension]
+
+
+def coregionalization(decoder: Decoder, params: DecoderParams, dimension: int) -> Float[Array, "q s s"]:
+    """B = A Aᵀ + diag(κ) of every block, eigen-padded in the last."""
+    blocks, size, _ = decoder.layout(dimension)
+    b = params.a @ jnp.swapaxes(params.a, 1, 2) + jax.vmap(jnp.diag)(jnp.exp(params.log_kappa))
+    real = (jnp.arange(blocks * size) < dimension).reshape(blocks, size)
+    return jax.vmap(padding.eigen_pad)(b, real)
+
+
+def _covariances(kernel: str, params: DecoderParams, z: Array, mask: Array) -> Float[Array, "k n n"]:
+    """k_c(Z, Z) of every kernel, eigen-padded."""
+    one = lambda lengthscale: padding.eigen_pad(kernels.covariance(kernel, z, z, lengthscale), mask)  # noqa: E731
+    return jax.vmap(one)(params.lengthscale)
+
+
+def _by_kernel(decoder: Decoder, b: Array, x: Array) -> tuple[Array, Array]:
+    """Outputs grouped by the kernel they use: B as (k, q/k, s, s) and X~ as (k, n, q/k, s)."""
+    n, blocks, size = x.shape
+    k = blocks if decoder.kind == "hierarchical" else 1
+    return b.reshape(k, blocks // k, size, size), jnp.moveaxis(x.reshape(n, k, blocks // k, size), 1, 0)
+
+
+def log_likelihood(
+    decoder: Decoder,
+    kernel: str,
+    params: DecoderParams,
+    z: Float[Array, "n d"],
+    warped: Float[Array, "n D"],
+    mask: Bool[Array, "n"],
+    noise: Float[Array, ""],
+) -> Float[Array, ""]:
+    """log p(X~ | Z). Padded rows of `warped` are zero."""
+    b, x = _by_kernel(decoder, coregionalization(decoder, params, warped.shape[1]), _to_blocks(decoder, warped))
+    covariances = _covariances(kernel, params, z, mask)
+    return jnp.sum(jax.vmap(kronecker.log_likelihood, (0, 0, 0, None))(covariances, b, x, noise))
+
+
+def condition(
+    decoder: Decoder,
+    kernel: str,
+    params: DecoderParams,
+    z: Float[Array, "n d"],
+    warped: Float[Array, "n D"],
+    mask: Bool[Array, "n"],
+    noise: Float[Array, ""],
+) -> kronecker.Posterior:
+    """The posterior of every kernel's outputs, stacked."""
+    b, x = _by_kernel(decoder, coregionalization(decoder, params, warped.shape[1]), _to_blocks(decoder, warped))
+    covariances = _covariances(kernel, params, z, mask)
+    return jax.vmap(kronecker.condition, (0, 0, 0, None))(covariances, b, x, noise)
+
+
+def _k_star(kernel: str, params: DecoderParams, z_data: Array, mask: Array, z: Array) -> Float[Array, "k m n"]:
+    one = lambda lengthscale: jnp.where(mask, kernels.covariance(kernel, z, z_data, lengthscale), 0.0)  # noqa: E731
+    return jax.vmap(one)(params.lengthscale)
+
+
+def mean(
+    kernel: str,
+    params: DecoderParams,
+    posterior: kronecker.Posterior,
+    z_data: Float[Array, "n d"],
+    mask: Bool[Array, "n"],
+    z: Float[Array, "m d"],
+    dimension: int,
+) -> Float[Array, "m D"]:
+    """μ(z), the posterior mean of x~."""
+    outputs = jax.vmap(kronecker.mean)(posterior, _k_star(kernel, params, z_data, mask, z))
+    return _from_blocks(jnp.concatenate(list(outputs), axis=1), dimension)
+
+
+def mean_and_variance(
+    kernel: str,
+    params: DecoderParams,
+    posterior: kronecker.Posterior,
+    z_data: Float[Array, "n d"],
+    mask: Bool[Array, "n"],
+    z: Float[Array, "m d"],
+    dimension: int,
+) -> tuple[Float[Array, "m D"], Float[Array, "m D"]]:
+    """Posterior mean and variance of x~."""
+    k_star = _k_star(kernel, params, z_data, mask, z)
+    mu = jax.vmap(kronecker.mean)(posterior, k_star)
+    var = jax.vmap(kronecker.variance, (0, 0, None))(posterior, k_star, jnp.ones(()))
+    return tuple(_from_blocks(jnp.concatenate(list(o), axis=1), dimension) for o in (mu, var))  # type: ignore[return-value]
+
+
+def initial_params(decoder: Decoder, n_features: int, warped: np.ndarray) -> DecoderParams:
+    """B starts as the second moments of the data, block by block; lengthscales at half the feature cube."""
+    n, dimension = warped.shape
+    blocks, size, n_kernels = decoder.layout(dimension)
+    rank = min(decoder.rank or size, size)
+    x = np.asarray(_to_blocks(decoder, warped))
+    values, vectors = np.linalg.eigh(np.einsum("nqs,nqt->qst", x, x) / n)
+    a = vectors[:, :, -rank:] * np.sqrt(np.maximum(values[:, None, -rank:], 1e-4))
+    return DecoderParams(
+        log_lengthscale=np.full((n_kernels, n_features), np.log(0.5)),
+        a=a,
+        log_kappa=np.full((blocks, size), np.log(0.1)),
+    )

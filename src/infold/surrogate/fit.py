@@ -1,0 +1,191 @@
+"""Training of the joint model: L-BFGS-B on the compiled value and gradient, from a warm start and fresh ones."""
+
+import functools
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+import scipy.optimize
+
+from infold import _checks
+from infold._precision import float64
+from infold.surrogate import encoder as enc
+from infold.surrogate import joint
+from infold.surrogate.joint import Data, JointModel, Params, Posterior
+
+_FAILED = 1e12  # what the line search sees where the likelihood cannot be evaluated: larger than any value it can accept
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """How hard to train."""
+
+    n_restarts: int = 1
+    """Fresh random starts beside the warm one; at least one is made when there is no warm start."""
+    max_iterations: int = 200
+    """Iterations of L-BFGS-B per start."""
+    max_warm_iterations: int | None = None
+    """Iterations from the warm start; None: the same."""
+    tolerance: float = 1e-6
+    """Stop when the objective improves by less than this, relatively."""
+
+    def __post_init__(self) -> None:
+        _checks.at_least("n_restarts", self.n_restarts, 0)
+        _checks.at_least("max_iterations", self.max_iterations, 1)
+
+
+@dataclass(frozen=True)
+class Standardization:
+    """y = mean + deviation * standardized."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, y: np.ndarray) -> "Standardization":
+        deviation = float(np.std(y))
+        scale = max(float(np.max(np.abs(y))), np.finfo(float).tiny)
+        return cls(float(np.mean(y)), deviation if deviation > 1e-13 * scale else 1.0)
+
+    def apply(self, y: np.ndarray) -> np.ndarray:
+        return (y - self.mean) / self.deviation
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A trained model, how its training went, and its predictions in the caller's units."""
+
+    model: JointModel
+    posterior: Posterior
+    dimension: int
+    standardization: Standardization
+    log_likelihood: float
+    converged: bool
+    message: str
+    start: str
+    """Which start won: "warm" or "fresh"."""
+    n_evaluations: int
+    n_iterations: int
+    seconds: float
+
+    @property
+    def params(self) -> Params:
+        return self.posterior.params
+
+    @float64
+    def encode(self, x: np.ndarray) -> np.ndarray:
+        """Features of points of the unit cube."""
+        x = _checks.unit_cube("x", x, self.dimension)
+        return np.asarray(enc.encode(self.model.encoder, self.params.encoder, x))
+
+    @float64
+    def predict(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of the response surface at features z."""
+        z = _checks.unit_cube("z", z, self.model.encoder.n_features)
+        mean, variance = _predict(self.model, self.posterior, z)
+        s = self.standardization
+        return s.mean + s.deviation * np.asarray(mean), s.deviation * np.sqrt(np.asarray(variance))
+
+    @float64
+    def decode(self, z: np.ndarray) -> np.ndarray:
+        """Reconstructions in the unit cube at features z."""
+        z = _checks.unit_cube("z", z, self.model.encoder.n_features)
+        return np.asarray(_decode(self.model, self.posterior, z, self.dimension))
+
+
+@functools.partial(jax.jit, static_argnames="model")
+def value_and_gradient(model: JointModel, flat: jax.Array, data: Data) -> tuple[jax.Array, jax.Array]:
+    """The negative joint objective and its gradient in the vector of all parameters."""
+
+    def loss(flat: jax.Array) -> jax.Array:
+        return -joint.objective(model, joint.unflatten(model, data.x.shape[1], flat), data)
+
+    return jax.value_and_grad(loss)(flat)
+
+
+@functools.partial(jax.jit, static_argnames="model")
+def _condition(model: JointModel, flat: jax.Array, data: Data) -> Posterior:
+    return joint.condition(model, joint.unflatten(model, data.x.shape[1], flat), data)
+
+
+_predict = jax.jit(joint.predict, static_argnames="model")
+_decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
+
+
+def _maximize(
+    model: JointModel, data: Data, start: np.ndarray, settings: FitSettings, max_iterations: int
+) -> scipy.optimize.OptimizeResult:
+    lower, upper = joint.parameter_bounds(model, data.x.shape[1])
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = value_and_gradient(model, flat, data)
+        gradient = np.asarray(gradient)
+        if not (math.isfinite(value) and np.all(np.isfinite(gradient))):
+            return _FAILED, np.zeros_like(flat)
+        return float(value), gradient
+
+    return scipy.optimize.minimize(
+        loss,
+        np.clip(start, lower, upper),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=scipy.optimize.Bounds(lower, upper),
+        options={"maxiter": max_iterations, "ftol": settings.tolerance, "gtol": 1e-6},
+    )
+
+
+@float64
+def fit(
+    x: np.ndarray,
+    y: np.ndarray,
+    model: JointModel,
+    *,
+    key: int | Sequence[int],
+    warm: np.ndarray | None = None,
+    settings: FitSettings | None = None,
+) -> Fit:
+    """Train `model` on points `x` of the unit cube with values `y`.
+
+    `key` seeds the fresh starts. `warm` is the parameter vector of an earlier fit (`joint.flatten(fit.params)`) of the same
+    model. The start with the best likelihood wins. Raises FloatingPointError when the likelihood could not be evaluated at
+    any start.
+    """
+    settings = FitSettings() if settings is None else settings
+    x = _checks.unit_cube("x", x, None)
+    n, dimension = x.shape
+    _checks.at_least("the number of rows of x", n, 1)
+    y = _checks.finite_array("y", y, (n,))
+    if model.encoder.n_features > dimension:
+        raise ValueError(f"n_features = {model.encoder.n_features}: expected at most the dimension of x, {dimension}")
+    began = time.perf_counter()
+    standardization = Standardization.of(y)
+    data = joint.make_data(x, standardization.apply(y))
+    rng = np.random.default_rng(key)
+
+    starts: list[tuple[str, np.ndarray, int]] = []
+    if warm is not None:
+        warm = _checks.finite_array("warm", warm, (joint.n_parameters(model, dimension),))
+        starts.append(("warm", warm, settings.max_warm_iterations or settings.max_iterations))
+    for _ in range(max(settings.n_restarts, 0 if starts else 1)):
+        starts.append(("fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.max_iterations))
+
+    results = [(name, _maximize(model, data, flat, settings, iterations)) for name, flat, iterations in starts]
+    start, best = min(results, key=lambda item: item[1].fun)
+    if best.fun >= _FAILED:
+        raise FloatingPointError("the joint likelihood could not be evaluated at any start of training")
+    return Fit(
+        model=model,
+        posterior=_condition(model, best.x, data),
+        dimension=dimension,
+        standardization=standardization,
+        log_likelihood=-float(best.fun),
+        converged=bool(best.success),
+        message=str(best.message),
+        start=start,
+        n_evaluations=sum(result.nfev for _, result in results),
+        n_iterations=sum(result.nit for _, result in results),
+        seconds=time.perf_counter() - began,
+    )

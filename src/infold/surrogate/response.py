@@ -1,0 +1,54 @@
+"""The response surface: a GP on features, f_X = f_Z o h.
+
+| symbol | code | shape |
+|--------|------|-------|
+| k      | Matern-5/2 (or another kernel) with ARD | |
+| θ_k    | `ResponseParams` | |
+| σ_n²   | `noise` | |
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from infold.gp import exact, kernels, padding
+
+
+class ResponseParams(NamedTuple):
+    log_lengthscale: Float[Array, "d"]
+    log_variance: Float[Array, ""]
+
+    @property
+    def lengthscale(self) -> Array:
+        return jnp.exp(self.log_lengthscale)
+
+    @property
+    def variance(self) -> Array:
+        return jnp.exp(self.log_variance)
+
+
+def initial_params(n_features: int) -> ResponseParams:
+    """Lengthscales of half the feature cube, unit variance (y is standardized)."""
+    return ResponseParams(log_lengthscale=jnp.full(n_features, jnp.log(0.5)), log_variance=jnp.zeros(()))
+
+
+def covariance(
+    kernel: str, params: ResponseParams, z: Float[Array, "n d"], mask: Bool[Array, "n"], noise: Float[Array, ""]
+) -> Float[Array, "n n"]:
+    """K_y = k(Z, Z) + σ_n² I, identity-padded."""
+    k = params.variance * kernels.covariance(kernel, z, z, params.lengthscale)
+    return padding.identity_pad(k + noise * jnp.eye(z.shape[0]), mask)
+
+
+def predict(
+    kernel: str,
+    params: ResponseParams,
+    posterior: exact.Posterior,
+    z_data: Float[Array, "n d"],
+    mask: Bool[Array, "n"],
+    z: Float[Array, "m d"],
+) -> tuple[Float[Array, "m"], Float[Array, "m"]]:
+    """Mean and variance of f_Z at z."""
+    k_star = params.variance * kernels.covariance(kernel, z, z_data, params.lengthscale)
+    return exact.predict(posterior, jnp.where(mask, k_star, 0.0), params.variance)
