@@ -13,7 +13,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
+
+from infold._types import Array
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
@@ -70,18 +72,14 @@ def _lml_backward(residuals: tuple, g: Array) -> tuple:
 log_marginal_likelihood.defvjp(_lml_forward, _lml_backward)
 
 
-def leave_one_out(
-    k_y: Float[Array, "n n"], y: Float[Array, "n"]
-) -> tuple[Float[Array, "n"], Float[Array, "n"]]:
+def leave_one_out(k_y: Float[Array, "n n"], y: Float[Array, "n"]) -> tuple[Float[Array, "n"], Float[Array, "n"]]:
     """Mean and variance of each y_i given all the others (Rasmussen and Williams, Eq. 5.12), without n refits."""
     posterior = condition(k_y, y)
     variance = 1.0 / jnp.diagonal(posterior.k_y_inverse)
     return y - posterior.alpha * variance, variance
 
 
-def log_leave_one_out_density(
-    k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"]
-) -> Float[Array, ""]:
+def log_leave_one_out_density(k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"]) -> Float[Array, ""]:
     """Σ_i log p(y_i | y_-i) over the real observations."""
     mean, variance = leave_one_out(k_y, y)
     terms = -0.5 * ((y - mean) ** 2 / variance + jnp.log(variance) + _LOG_2PI)

@@ -14,14 +14,14 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
+
+from infold._types import Array
 
 _SQRT5 = 5.0**0.5
 
 
-def scaled_sq_dist(
-    a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, "d"]
-) -> Float[Array, "n m"]:
+def scaled_sq_dist(a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, "d"]) -> Float[Array, "n m"]:
     """r² = Σ_j ((a_j - b_j) / ℓ_j)², by one matrix product, so accurate to about 1e-16 times the largest |a/ℓ|²."""
     center = jnp.mean(b, axis=0)  # r² is translation invariant; centred inputs cancel less
     a, b = (a - center) / lengthscale, (b - center) / lengthscale

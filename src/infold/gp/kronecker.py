@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
+from infold._types import Array
 from infold.gp.padding import real_eigenvalues
 
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -44,9 +45,7 @@ def _eigen(factors: Sequence[Array], noise: Array) -> tuple[list[Array], Array]:
     return list(vectors), product + noise
 
 
-def solve(
-    factors: Sequence[Float[Array, "_ _"]], x: Float[Array, "v"], noise: Float[Array, ""]
-) -> Float[Array, "v"]:
+def solve(factors: Sequence[Float[Array, "_ _"]], x: Float[Array, "v"], noise: Float[Array, ""]) -> Float[Array, "v"]:
     """(K_1 (x) ... (x) K_W + σ² I)⁻¹ x: Algorithm 2."""
     vectors, eigenvalues = _eigen(factors, noise)
     s = matvec([q.T for q in vectors], x)
@@ -124,9 +123,7 @@ class Posterior(NamedTuple):
     prior_variance: Float[Array, "q s"]  # diagonal of B
 
 
-def condition(
-    k: Float[Array, "n n"], b: Float[Array, "q s s"], x: Float[Array, "n q s"], noise: Float[Array, ""]
-) -> Posterior:
+def condition(k: Float[Array, "n n"], b: Float[Array, "q s s"], x: Float[Array, "n q s"], noise: Float[Array, ""]) -> Posterior:
     """The posterior of the noise-free outputs given data `x`."""
     d = _decompose(k, b, x, noise)
     w = jnp.where(d.real, d.s / d.e, 0.0)

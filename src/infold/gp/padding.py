@@ -11,7 +11,9 @@ replaced so that the padding drops out of every result exactly:
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
+
+from infold._types import Array
 
 _STEP = 64  # below it an eigendecomposition takes under 1 ms; five compilations up to N = 320
 

@@ -16,14 +16,16 @@ When the block size does not divide D the last block is padded.
 """
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
 from infold import _checks
+from infold._types import Array
 from infold.gp import kernels, kronecker, padding
 
 KINDS = ("full", "hierarchical", "shared")
@@ -65,10 +67,10 @@ class DecoderParams(NamedTuple):
         return jnp.exp(self.log_lengthscale)
 
 
-def _to_blocks(decoder: Decoder, warped: Float[Array, "n D"]) -> Float[Array, "n q s"]:
+def _to_blocks(decoder: Decoder, warped: Float[Array, "n D"], xp: ModuleType = jnp) -> Float[Array, "n q s"]:
     n, dimension = warped.shape
     blocks, size, _ = decoder.layout(dimension)
-    return jnp.pad(warped, ((0, 0), (0, blocks * size - dimension))).reshape(n, blocks, size)
+    return xp.pad(warped, ((0, 0), (0, blocks * size - dimension))).reshape(n, blocks, size)
 
 
 def _from_blocks(outputs: Float[Array, "m q s"], dimension: int) -> Float[Array, "m D"]:
@@ -162,15 +164,15 @@ def mean_and_variance(
 
 
 def initial_params(decoder: Decoder, n_features: int, warped: np.ndarray) -> DecoderParams:
-    """B starts as the second moments of the data, block by block; lengthscales at half the feature cube."""
+    """B starts as the second moments of the data, block by block; lengthscales at the side of the feature cube."""
     n, dimension = warped.shape
     blocks, size, n_kernels = decoder.layout(dimension)
     rank = min(decoder.rank or size, size)
-    x = np.asarray(_to_blocks(decoder, warped))
+    x = _to_blocks(decoder, warped, np)
     values, vectors = np.linalg.eigh(np.einsum("nqs,nqt->qst", x, x) / n)
     a = vectors[:, :, -rank:] * np.sqrt(np.maximum(values[:, None, -rank:], 1e-4))
     return DecoderParams(
-        log_lengthscale=np.full((n_kernels, n_features), np.log(0.5)),
+        log_lengthscale=np.zeros((n_kernels, n_features)),
         a=a,
         log_kappa=np.full((blocks, size), np.log(0.1)),
     )

@@ -2,19 +2,21 @@
 
 | symbol | code | shape |
 |--------|------|-------|
-| x, z   | `x`, result | n D, n d |
+| x~ (or x), z | `inputs`, result | n D, n d |
 | θ_h    | `EncoderParams` | per layer: in out, out |
 """
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from infold import _checks
+from infold._types import Array
 from infold.surrogate.warp import probit
 
 
@@ -36,42 +38,48 @@ class Encoder:
         for i, units in enumerate(self.hidden):
             _checks.at_least(f"hidden[{i}]", units, 1)
 
+    def inputs(self, x: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n D"]:
+        """What the network sees of points of the unit cube."""
+        return probit(x) if self.warp_input else x
+
 
 class EncoderParams(NamedTuple):
     weights: tuple[Float[Array, "_ _"], ...]
     biases: tuple[Float[Array, "_"], ...]
 
 
-def _orthonormal(w: Array) -> Array:
+def _orthonormal(w: Array, xp: ModuleType = jnp) -> Array:
     """The orthonormal factor of w (of its transpose where w is wide), with signs that make it continuous in w."""
     tall = w.shape[0] >= w.shape[1]
-    q, r = jnp.linalg.qr(w if tall else w.T)
-    q = q * jnp.where(jnp.diagonal(r) < 0.0, -1.0, 1.0)
+    q, r = xp.linalg.qr(w if tall else w.T)
+    q = q * xp.where(xp.diagonal(r) < 0.0, -1.0, 1.0)
     return q if tall else q.T
 
 
-def encode(encoder: Encoder, params: EncoderParams, x: Float[Array, "n D"]) -> Float[Array, "n d"]:
-    """z = h(x)."""
-    z = probit(x) if encoder.warp_input else x
+def encode(encoder: Encoder, params: EncoderParams, inputs: Float[Array, "n D"]) -> Float[Array, "n d"]:
+    """z = h(x), x as `Encoder.inputs` returns it."""
+    z = inputs
     for w, b in zip(params.weights, params.biases, strict=True):
         z = jax.nn.sigmoid(z @ (_orthonormal(w) if encoder.orthogonal else w) + b)
     return z
 
 
-def initial_params(encoder: Encoder, x: np.ndarray, rng: np.random.Generator) -> EncoderParams:
-    """Random weights, scaled layer by layer so that every unit's input has mean 0 and deviation 1 over the data.
+def initial_params(encoder: Encoder, inputs: np.ndarray, rng: np.random.Generator) -> EncoderParams:
+    """Random weights in the directions in which the data vary, scaled so that units' inputs have mean 0 and deviation 1.
 
-    Without the scaling all data start in a small part of the feature cube.
+    Each weight vector is a random combination of the centred data. Data on a bent surface then start unfolded more often
+    than with isotropic weights, and never in a corner of the feature cube.
     """
-    activation = np.asarray(probit(x)) if encoder.warp_input else x
+    activation = inputs
     weights, biases = [], []
     for units in (*encoder.hidden, encoder.n_features):
-        w = rng.normal(size=(activation.shape[1], units)) / np.sqrt(activation.shape[1])
+        n, fan_in = activation.shape
+        centred = activation - np.mean(activation, axis=0)
+        w = centred.T @ rng.normal(size=(n, units)) + 1e-3 * rng.normal(size=(fan_in, units))  # a single datum varies nowhere
         if encoder.orthogonal:
-            w = np.asarray(_orthonormal(w))
+            w = _orthonormal(w, np)
         else:
-            spread = np.std(activation @ w, axis=0)
-            w = w / np.where(spread > 1e-8, spread, 1.0)
+            w = w / np.maximum(np.std(activation @ w, axis=0), 1e-3)
         b = -np.mean(activation @ w, axis=0)
         activation = 1.0 / (1.0 + np.exp(-(activation @ w + b)))
         weights.append(w)

@@ -12,6 +12,7 @@ import scipy.optimize
 
 from infold import _checks
 from infold._precision import float64
+from infold._types import Array
 from infold.surrogate import encoder as enc
 from infold.surrogate import joint
 from infold.surrogate.joint import Data, JointModel, Params, Posterior
@@ -79,7 +80,7 @@ class Fit:
     def encode(self, x: np.ndarray) -> np.ndarray:
         """Features of points of the unit cube."""
         x = _checks.unit_cube("x", x, self.dimension)
-        return np.asarray(enc.encode(self.model.encoder, self.params.encoder, x))
+        return np.asarray(_encode(self.model.encoder, self.params.encoder, self.model.encoder.inputs(x)))
 
     @float64
     def predict(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,20 +98,21 @@ class Fit:
 
 
 @functools.partial(jax.jit, static_argnames="model")
-def value_and_gradient(model: JointModel, flat: jax.Array, data: Data) -> tuple[jax.Array, jax.Array]:
+def value_and_gradient(model: JointModel, flat: Array, data: Data) -> tuple[Array, Array]:
     """The negative joint objective and its gradient in the vector of all parameters."""
 
-    def loss(flat: jax.Array) -> jax.Array:
-        return -joint.objective(model, joint.unflatten(model, data.x.shape[1], flat), data)
+    def loss(flat: Array) -> Array:
+        return -joint.objective(model, joint.unflatten(model, data.warped.shape[1], flat), data)
 
     return jax.value_and_grad(loss)(flat)
 
 
 @functools.partial(jax.jit, static_argnames="model")
-def _condition(model: JointModel, flat: jax.Array, data: Data) -> Posterior:
-    return joint.condition(model, joint.unflatten(model, data.x.shape[1], flat), data)
+def _condition(model: JointModel, flat: Array, data: Data) -> Posterior:
+    return joint.condition(model, joint.unflatten(model, data.warped.shape[1], flat), data)
 
 
+_encode = jax.jit(enc.encode, static_argnames="encoder")
 _predict = jax.jit(joint.predict, static_argnames="model")
 _decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
 
@@ -118,7 +120,7 @@ _decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
 def _maximize(
     model: JointModel, data: Data, start: np.ndarray, settings: FitSettings, max_iterations: int
 ) -> scipy.optimize.OptimizeResult:
-    lower, upper = joint.parameter_bounds(model, data.x.shape[1])
+    lower, upper = joint.parameter_bounds(model, data.warped.shape[1])
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = value_and_gradient(model, flat, data)
@@ -162,7 +164,7 @@ def fit(
         raise ValueError(f"n_features = {model.encoder.n_features}: expected at most the dimension of x, {dimension}")
     began = time.perf_counter()
     standardization = Standardization.of(y)
-    data = joint.make_data(x, standardization.apply(y))
+    data = joint.make_data(model, x, standardization.apply(y))
     rng = np.random.default_rng(key)
 
     starts: list[tuple[str, np.ndarray, int]] = []

@@ -2,7 +2,7 @@
 
 | symbol | code | shape |
 |--------|------|-------|
-| X, X~, y | `Data.x`, `Data.warped`, `Data.y` | n D, n D, n |
+| X~, y | `Data.warped`, `Data.y` | n D, n |
 | Z = h(X) | `Posterior.z` | n d |
 | L of Eq. (9) | `objective` | |
 """
@@ -15,10 +15,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
 from infold import _checks
+from infold._types import Array
 from infold.gp import exact, kernels, kronecker, padding
 from infold.surrogate import decoder as dec
 from infold.surrogate import encoder as enc
@@ -78,19 +78,19 @@ class Params(NamedTuple):
 class Data(NamedTuple):
     """Observations padded to a bucket size."""
 
-    x: Float[Array, "n D"]
+    inputs: Float[Array, "n D"]  # what the encoder sees, X~ or X
     warped: Float[Array, "n D"]
     y: Float[Array, "n"]
     mask: Bool[Array, "n"]
 
 
-def make_data(x: np.ndarray, y: np.ndarray, size: int | None = None) -> Data:
+def make_data(model: JointModel, x: np.ndarray, y: np.ndarray, size: int | None = None) -> Data:
     """Inputs in the unit cube and standardized values, padded to `size` rows (default: the bucket of N)."""
     n = x.shape[0]
     size = padding.bucket_size(n) if size is None else size
     return Data(
-        x=padding.pad_rows(x, size, fill=0.5),
-        warped=padding.pad_rows(np.asarray(probit(x)), size),
+        inputs=padding.pad_rows(model.encoder.inputs(x), size),
+        warped=padding.pad_rows(probit(x), size),
         y=padding.pad_rows(y, size),
         mask=padding.row_mask(n, size),
     )
@@ -115,20 +115,17 @@ def _log_prior(priors: Priors, params: Params) -> Array:
 
 def objective(model: JointModel, params: Params, data: Data) -> Float[Array, ""]:
     """log p(y | Z) + (1/D) log p(X~ | Z), Eq. (9), plus the log prior where one is set."""
-    z = enc.encode(model.encoder, params.encoder, data.x)
+    z = enc.encode(model.encoder, params.encoder, data.inputs)
     k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
     fit_y = exact.log_marginal_likelihood(k_y, data.y, jnp.sum(data.mask, dtype=data.y.dtype))
-    fit_x = dec.log_likelihood(
-        model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise
-    )
-    return fit_y + fit_x / data.x.shape[1] + _log_prior(model.priors, params)
+    fit_x = dec.log_likelihood(model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise)
+    return fit_y + fit_x / data.warped.shape[1] + _log_prior(model.priors, params)
 
 
 @functools.lru_cache(maxsize=64)
-def _unravel(model: JointModel, dimension: int) -> tuple:
-    """Shapes of the parameters and the function that restores them from a vector."""
-    template = initial_params(model, np.full((1, dimension), 0.5), np.random.default_rng(0))
-    return ravel_pytree(jax.tree.map(np.asarray, template))
+def _template(model: JointModel, dimension: int) -> Params:
+    """Parameters of the right shapes; their values mean nothing."""
+    return initial_params(model, np.full((1, dimension), 0.5), np.random.default_rng(0))
 
 
 def flatten(params: Params) -> np.ndarray:
@@ -138,21 +135,24 @@ def flatten(params: Params) -> np.ndarray:
 
 def n_parameters(model: JointModel, dimension: int) -> int:
     """Length of the vector `flatten` returns."""
-    return int(_unravel(model, dimension)[0].size)
+    return sum(leaf.size for leaf in jax.tree.leaves(_template(model, dimension)))
 
 
 def unflatten(model: JointModel, dimension: int, flat: Float[Array, "p"]) -> Params:
     """The inverse of `flatten`."""
-    return _unravel(model, dimension)[1](flat)
+    leaves, structure = jax.tree.flatten(_template(model, dimension))
+    ends = np.cumsum([leaf.size for leaf in leaves])
+    parts = [flat[end - leaf.size : end].reshape(leaf.shape) for leaf, end in zip(leaves, ends, strict=True)]
+    return jax.tree.unflatten(structure, parts)
 
 
 def initial_params(model: JointModel, x: np.ndarray, rng: np.random.Generator) -> Params:
     """A fresh start of training for data `x`."""
     d = model.encoder.n_features
     return Params(
-        encoder=enc.initial_params(model.encoder, x, rng),
+        encoder=enc.initial_params(model.encoder, model.encoder.inputs(x), rng),
         response=res.initial_params(d),
-        decoder=dec.initial_params(model.decoder, d, np.asarray(probit(x))),
+        decoder=dec.initial_params(model.decoder, d, probit(x)),
         log_noise=np.full(2 if model.separate_noise else 1, math.log(1e-2)),
     )
 
@@ -166,7 +166,7 @@ _LOG_NOISE = (math.log(1e-6), math.log(1.0))  # at least what a Cholesky factor 
 
 def parameter_bounds(model: JointModel, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits in the order of `flatten`."""
-    template = jax.tree.map(np.asarray, unflatten(model, dimension, _unravel(model, dimension)[0]))
+    template = _template(model, dimension)
 
     def side(i: int) -> np.ndarray:
         free = (-np.inf, np.inf)[i]
@@ -199,28 +199,20 @@ class Posterior(NamedTuple):
 
 def condition(model: JointModel, params: Params, data: Data) -> Posterior:
     """Both GPs conditioned on `data`."""
-    z = enc.encode(model.encoder, params.encoder, data.x)
+    z = enc.encode(model.encoder, params.encoder, data.inputs)
     k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
-    decoder = dec.condition(
-        model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise
-    )
+    decoder = dec.condition(model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise)
     return Posterior(params, z, data.mask, exact.condition(k_y, data.y), decoder)
 
 
 def predict(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> tuple[Array, Array]:
     """Mean and variance of the response surface at features z, in standardized units."""
-    return res.predict(
-        model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z
-    )
+    return res.predict(model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z)
 
 
-def decoder_mean(
-    model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int
-) -> Float[Array, "m D"]:
+def decoder_mean(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> Float[Array, "m D"]:
     """μ(z), the decoder's posterior mean before squashing."""
-    return dec.mean(
-        model.kernel, posterior.params.decoder, posterior.decoder, posterior.z, posterior.mask, z, dimension
-    )
+    return dec.mean(model.kernel, posterior.params.decoder, posterior.decoder, posterior.z, posterior.mask, z, dimension)
 
 
 def decode(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> Float[Array, "m D"]:

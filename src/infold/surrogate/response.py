@@ -10,8 +10,10 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+import numpy as np
+from jaxtyping import Bool, Float
 
+from infold._types import Array
 from infold.gp import exact, kernels, padding
 
 
@@ -29,8 +31,8 @@ class ResponseParams(NamedTuple):
 
 
 def initial_params(n_features: int) -> ResponseParams:
-    """Lengthscales of half the feature cube, unit variance (y is standardized)."""
-    return ResponseParams(log_lengthscale=jnp.full(n_features, jnp.log(0.5)), log_variance=jnp.zeros(()))
+    """Lengthscales of the side of the feature cube, unit variance (y is standardized)."""
+    return ResponseParams(log_lengthscale=np.zeros(n_features), log_variance=np.zeros(()))
 
 
 def covariance(

@@ -1,0 +1,21 @@
+"""Shapes and types are checked at run time in every test."""
+
+from jaxtyping import install_import_hook
+
+install_import_hook("infold", "beartype.beartype")
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def x64():
+    """Formulas behind the package's doors follow the precision of their caller."""
+    with jax.enable_x64(True):
+        yield

@@ -1,0 +1,74 @@
+import jax
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+from tests import laws
+
+from infold.gp import exact, padding
+
+pytestmark = pytest.mark.usefixtures("x64")
+
+
+@pytest.fixture
+def gp(rng):
+    """K_y, y, cross-covariances and prior variance of a small GP."""
+    z, z_star, ell = rng.uniform(size=(9, 2)), rng.uniform(size=(4, 2)), np.array([0.4, 0.7])
+    k_y = 1.5 * laws.matern52(z, z, ell) + 0.01 * np.eye(9)
+    return k_y, rng.normal(size=9), 1.5 * laws.matern52(z_star, z, ell), np.array(1.5)
+
+
+def test_log_marginal_likelihood_matches_scipy(gp):
+    k_y, y, *_ = gp
+    expected = multivariate_normal(np.zeros(9), k_y).logpdf(y)
+    assert exact.log_marginal_likelihood(k_y, y, np.array(9.0)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_log_marginal_likelihood_gradient_matches_finite_differences(gp, rng):
+    k_y, y, *_ = gp
+    direction = laws.random_covariance(rng, 9)
+    f = lambda k: exact.log_marginal_likelihood(k, y, np.array(9.0))  # noqa: E731
+    assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(laws.finite_difference(f, k_y, direction), rel=1e-6)
+    g = lambda y: exact.log_marginal_likelihood(k_y, y, np.array(9.0))  # noqa: E731
+    v = rng.normal(size=9)
+    assert jax.grad(g)(y) @ v == pytest.approx(laws.finite_difference(g, y, v), rel=1e-6)
+
+
+def test_posterior_matches_dense_conditioning(gp):
+    k_y, y, k_star, prior = gp
+    mean, variance = exact.predict(exact.condition(k_y, y), k_star, prior)
+    np.testing.assert_allclose(mean, k_star @ np.linalg.solve(k_y, y), atol=1e-9)
+    dense = prior - np.diagonal(k_star @ np.linalg.solve(k_y, k_star.T))
+    np.testing.assert_allclose(variance, dense, atol=1e-9)
+
+
+def test_leave_one_out_matches_refitting_without_each_point(gp):
+    k_y, y, *_ = gp
+    mean, variance = exact.leave_one_out(k_y, y)
+    total = 0.0
+    for i in range(9):
+        rest = np.arange(9) != i
+        w = np.linalg.solve(k_y[np.ix_(rest, rest)], k_y[rest, i])
+        assert mean[i] == pytest.approx(w @ y[rest], abs=1e-9)
+        assert variance[i] == pytest.approx(k_y[i, i] - w @ k_y[rest, i], abs=1e-9)
+        total += norm(w @ y[rest], np.sqrt(k_y[i, i] - w @ k_y[rest, i])).logpdf(y[i])
+    assert exact.log_leave_one_out_density(k_y, y, np.ones(9, bool)) == pytest.approx(total, abs=1e-9)
+
+
+def test_padding_changes_nothing(gp):
+    k_y, y, k_star, prior = gp
+    mask = padding.row_mask(9, 16)
+    big = np.full((16, 16), 7.0)
+    big[:9, :9] = k_y
+    k_pad, y_pad = padding.identity_pad(big, mask), padding.pad_rows(y, 16)
+    lml = exact.log_marginal_likelihood
+    assert lml(k_pad, y_pad, np.array(9.0)) == pytest.approx(float(lml(k_y, y, np.array(9.0))), abs=1e-10)
+    assert exact.log_leave_one_out_density(k_pad, y_pad, mask) == pytest.approx(
+        float(exact.log_leave_one_out_density(k_y, y, np.ones(9, bool))), abs=1e-10
+    )
+    k_star_pad = np.pad(k_star, ((0, 0), (0, 7)))
+    for padded, plain in zip(
+        exact.predict(exact.condition(k_pad, y_pad), k_star_pad, prior),
+        exact.predict(exact.condition(k_y, y), k_star, prior),
+        strict=True,
+    ):
+        np.testing.assert_allclose(padded, plain, atol=1e-10)
