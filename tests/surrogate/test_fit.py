@@ -50,7 +50,7 @@ def test_warm_start_is_never_worse_than_where_it_started(small):
     cold = fit(x, y, model, key=0, settings=QUICK)
     warm = fit(x, y, model, key=1, warm=joint.flatten(cold.params), settings=FitSettings(n_restarts=1, max_iterations=20))
     assert warm.log_likelihood >= cold.log_likelihood
-    assert warm.n_evaluations > 0
+    assert warm.training.n_evaluations > 0
 
 
 def test_fit_says_whether_it_converged(small):
@@ -77,7 +77,7 @@ def test_predictions_do_not_depend_on_the_units_of_y(small):
 MEMORY_PROGRAM = """
 import resource
 import numpy as np
-from infold.surrogate import Encoder, FitSettings, JointModel, fit
+from infold.surrogate import Decoder, Encoder, FitSettings, JointModel, fit
 
 rng = np.random.default_rng(0)
 model = JointModel(encoder=Encoder(n_features=10), decoder=Decoder(kind="{kind}"))

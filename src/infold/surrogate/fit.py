@@ -1,23 +1,21 @@
 """Training of the joint model: L-BFGS-B on the compiled value and gradient, from a warm start and fresh ones."""
 
 import functools
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax
 import numpy as np
-import scipy.optimize
 
 from infold import _checks
 from infold._precision import float64
 from infold._types import Array
+from infold.gp.outputs import Standardization
+from infold.gp.training import Start, Trained, train
 from infold.surrogate import encoder as enc
 from infold.surrogate import joint
 from infold.surrogate.joint import Data, JointModel, Params, Posterior
-
-_FAILED = 1e12  # what the line search sees where the likelihood cannot be evaluated: larger than any value it can accept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,23 +37,6 @@ class FitSettings:
 
 
 @dataclass(frozen=True)
-class Standardization:
-    """y = mean + deviation * standardized."""
-
-    mean: float
-    deviation: float
-
-    @classmethod
-    def of(cls, y: np.ndarray) -> "Standardization":
-        deviation = float(np.std(y))
-        scale = max(float(np.max(np.abs(y))), np.finfo(float).tiny)
-        return cls(float(np.mean(y)), deviation if deviation > 1e-13 * scale else 1.0)
-
-    def apply(self, y: np.ndarray) -> np.ndarray:
-        return (y - self.mean) / self.deviation
-
-
-@dataclass(frozen=True)
 class Fit:
     """A trained model, how its training went, and its predictions in the caller's units."""
 
@@ -63,14 +44,16 @@ class Fit:
     posterior: Posterior
     dimension: int
     standardization: Standardization
-    log_likelihood: float
-    converged: bool
-    message: str
-    start: str
-    """Which start won: "warm" or "fresh"."""
-    n_evaluations: int
-    n_iterations: int
+    training: Trained
     seconds: float
+
+    @property
+    def log_likelihood(self) -> float:
+        return self.training.log_likelihood
+
+    @property
+    def converged(self) -> bool:
+        return self.training.converged
 
     @property
     def params(self) -> Params:
@@ -88,7 +71,7 @@ class Fit:
         z = _checks.unit_cube("z", z, self.model.encoder.n_features)
         mean, variance = _predict(self.model, self.posterior, z)
         s = self.standardization
-        return s.mean + s.deviation * np.asarray(mean), s.deviation * np.sqrt(np.asarray(variance))
+        return s.invert(np.asarray(mean)), s.deviation * np.sqrt(np.asarray(variance))
 
     @float64
     def decode(self, z: np.ndarray) -> np.ndarray:
@@ -108,35 +91,14 @@ def value_and_gradient(model: JointModel, flat: Array, data: Data) -> tuple[Arra
 
 
 @functools.partial(jax.jit, static_argnames="model")
-def _condition(model: JointModel, flat: Array, data: Data) -> Posterior:
+def condition(model: JointModel, flat: Array, data: Data) -> Posterior:
+    """`joint.condition`, compiled, on the vector of all parameters."""
     return joint.condition(model, joint.unflatten(model, data.warped.shape[1], flat), data)
 
 
 _encode = jax.jit(enc.encode, static_argnames="encoder")
 _predict = jax.jit(joint.predict, static_argnames="model")
 _decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
-
-
-def _maximize(
-    model: JointModel, data: Data, start: np.ndarray, settings: FitSettings, max_iterations: int
-) -> scipy.optimize.OptimizeResult:
-    lower, upper = joint.parameter_bounds(model, data.warped.shape[1])
-
-    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = value_and_gradient(model, flat, data)
-        gradient = np.asarray(gradient)
-        if not (math.isfinite(value) and np.all(np.isfinite(gradient))):
-            return _FAILED, np.zeros_like(flat)
-        return float(value), gradient
-
-    return scipy.optimize.minimize(
-        loss,
-        np.clip(start, lower, upper),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(lower, upper),
-        options={"maxiter": max_iterations, "ftol": settings.tolerance, "gtol": 1e-6},
-    )
 
 
 @float64
@@ -152,8 +114,7 @@ def fit(
     """Train `model` on points `x` of the unit cube with values `y`.
 
     `key` seeds the fresh starts. `warm` is the parameter vector of an earlier fit (`joint.flatten(fit.params)`) of the same
-    model. The start with the best likelihood wins. Raises FloatingPointError when the likelihood could not be evaluated at
-    any start.
+    model. The start with the best likelihood wins; FloatingPointError when there is none.
     """
     settings = FitSettings() if settings is None else settings
     x = _checks.unit_cube("x", x, None)
@@ -167,27 +128,24 @@ def fit(
     data = joint.make_data(model, x, standardization.apply(y))
     rng = np.random.default_rng(key)
 
-    starts: list[tuple[str, np.ndarray, int]] = []
+    starts: list[Start] = []
     if warm is not None:
         warm = _checks.finite_array("warm", warm, (joint.n_parameters(model, dimension),))
-        starts.append(("warm", warm, settings.max_warm_iterations or settings.max_iterations))
+        starts.append(Start("warm", warm, settings.max_warm_iterations or settings.max_iterations))
     for _ in range(max(settings.n_restarts, 0 if starts else 1)):
-        starts.append(("fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.max_iterations))
+        starts.append(Start("fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.max_iterations))
 
-    results = [(name, _maximize(model, data, flat, settings, iterations)) for name, flat, iterations in starts]
-    start, best = min(results, key=lambda item: item[1].fun)
-    if best.fun >= _FAILED:
-        raise FloatingPointError("the joint likelihood could not be evaluated at any start of training")
+    trained = train(
+        lambda flat: value_and_gradient(model, flat, data),
+        starts,
+        joint.parameter_bounds(model, dimension),
+        settings.tolerance,
+    )
     return Fit(
         model=model,
-        posterior=_condition(model, best.x, data),
+        posterior=condition(model, trained.flat, data),
         dimension=dimension,
         standardization=standardization,
-        log_likelihood=-float(best.fun),
-        converged=bool(best.success),
-        message=str(best.message),
-        start=start,
-        n_evaluations=sum(result.nfev for _, result in results),
-        n_iterations=sum(result.nit for _, result in results),
+        training=trained,
         seconds=time.perf_counter() - began,
     )
