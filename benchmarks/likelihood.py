@@ -52,8 +52,8 @@ def main() -> None:
             first_call(run)
             in_d += median_seconds(run, repeats=5)
         console.print(
-            f"time grows like N^{exponent(sizes, times):.2f} (N = 50..300), N^{exponent(large, in_n):.2f} (N = 200..800, D = 60), "
-            f"D^{exponent(dimensions, in_d):.2f} (D = 60..960, N = 50)\n"
+            f"time grows like N^{exponent(sizes, times):.2f} (N = 50..300, D = 60), "
+            f"N^{exponent(large, in_n):.2f} (N = 200..800, D = 60), D^{exponent(dimensions, in_d):.2f} (D = 60..960, N = 50)\n"
         )
 
 

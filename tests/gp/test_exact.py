@@ -8,6 +8,8 @@ from infold.gp import exact, padding
 
 pytestmark = pytest.mark.usefixtures("x64")
 
+ALL = np.ones(9, bool)
+
 
 @pytest.fixture
 def gp(rng):
@@ -20,22 +22,22 @@ def gp(rng):
 def test_log_marginal_likelihood_matches_scipy(gp):
     k_y, y, *_ = gp
     expected = multivariate_normal(np.zeros(9), k_y).logpdf(y)
-    assert exact.log_marginal_likelihood(k_y, y, np.array(9.0)) == pytest.approx(expected, abs=1e-9)
+    assert exact.log_marginal_likelihood(k_y, y, ALL) == pytest.approx(expected, abs=1e-9)
 
 
 def test_log_marginal_likelihood_gradient_matches_finite_differences(gp, rng):
     k_y, y, *_ = gp
     direction = laws.random_covariance(rng, 9)
-    f = lambda k: exact.log_marginal_likelihood(k, y, np.array(9.0))  # noqa: E731
+    f = lambda k: exact.log_marginal_likelihood(k, y, ALL)  # noqa: E731
     assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(laws.finite_difference(f, k_y, direction), rel=1e-6)
-    g = lambda y: exact.log_marginal_likelihood(k_y, y, np.array(9.0))  # noqa: E731
+    g = lambda y: exact.log_marginal_likelihood(k_y, y, ALL)  # noqa: E731
     v = rng.normal(size=9)
     assert jax.grad(g)(y) @ v == pytest.approx(laws.finite_difference(g, y, v), rel=1e-6)
 
 
 def test_posterior_matches_dense_conditioning(gp):
     k_y, y, k_star, prior = gp
-    mean, variance = exact.predict(exact.condition(k_y, y), k_star, prior)
+    mean, variance = exact.predict(exact.condition(k_y, y, ALL), k_star, prior)
     np.testing.assert_allclose(mean, k_star @ np.linalg.solve(k_y, y), atol=1e-9)
     dense = prior - np.diagonal(k_star @ np.linalg.solve(k_y, k_star.T))
     np.testing.assert_allclose(variance, dense, atol=1e-9)
@@ -43,7 +45,7 @@ def test_posterior_matches_dense_conditioning(gp):
 
 def test_leave_one_out_matches_refitting_without_each_point(gp):
     k_y, y, *_ = gp
-    mean, variance = exact.leave_one_out(k_y, y)
+    mean, variance = exact.leave_one_out(k_y, y, ALL)
     total = 0.0
     for i in range(9):
         rest = np.arange(9) != i
@@ -51,7 +53,7 @@ def test_leave_one_out_matches_refitting_without_each_point(gp):
         assert mean[i] == pytest.approx(w @ y[rest], abs=1e-9)
         assert variance[i] == pytest.approx(k_y[i, i] - w @ k_y[rest, i], abs=1e-9)
         total += norm(w @ y[rest], np.sqrt(k_y[i, i] - w @ k_y[rest, i])).logpdf(y[i])
-    assert exact.log_leave_one_out_density(k_y, y, np.ones(9, bool)) == pytest.approx(total, abs=1e-9)
+    assert exact.log_leave_one_out_density(k_y, y, ALL) == pytest.approx(total, abs=1e-9)
 
 
 def test_padding_changes_nothing(gp):
@@ -61,14 +63,27 @@ def test_padding_changes_nothing(gp):
     big[:9, :9] = k_y
     k_pad, y_pad = padding.identity_pad(big, mask), padding.pad_rows(y, 16)
     lml = exact.log_marginal_likelihood
-    assert lml(k_pad, y_pad, np.array(9.0)) == pytest.approx(float(lml(k_y, y, np.array(9.0))), abs=1e-10)
+    assert lml(k_pad, y_pad, mask) == pytest.approx(float(lml(k_y, y, ALL)), abs=1e-10)
     assert exact.log_leave_one_out_density(k_pad, y_pad, mask) == pytest.approx(
-        float(exact.log_leave_one_out_density(k_y, y, np.ones(9, bool))), abs=1e-10
+        float(exact.log_leave_one_out_density(k_y, y, ALL)), abs=1e-10
     )
     k_star_pad = np.pad(k_star, ((0, 0), (0, 7)))
     for padded, plain in zip(
-        exact.predict(exact.condition(k_pad, y_pad), k_star_pad, prior),
-        exact.predict(exact.condition(k_y, y), k_star, prior),
+        exact.predict(exact.condition(k_pad, y_pad, mask), k_star_pad, prior),
+        exact.predict(exact.condition(k_y, y, ALL), k_star, prior),
         strict=True,
     ):
         np.testing.assert_allclose(padded, plain, atol=1e-10)
+
+
+def test_fitted_mean_maximizes_the_likelihood_and_keeps_the_gradient(gp, rng):
+    k_y, y, *_ = gp
+    y = y + 3.0
+    best = float(exact.log_marginal_likelihood(k_y, y, ALL, True))
+    mean = float(exact.condition(k_y, y, ALL, True).mean)
+    density = lambda m: multivariate_normal(np.full(9, m), k_y).logpdf(y)  # noqa: E731
+    assert best == pytest.approx(density(mean), abs=1e-9)
+    assert best > max(density(mean - 0.01), density(mean + 0.01))
+    f = lambda k: exact.log_marginal_likelihood(k, y, ALL, True)  # noqa: E731
+    direction = laws.random_covariance(rng, 9)
+    assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(laws.finite_difference(f, k_y, direction), rel=1e-6)

@@ -4,7 +4,7 @@
 |--------|------|-------|
 | X~, y | `Data.warped`, `Data.y` | n D, n |
 | Z = h(X) | `Posterior.z` | n d |
-| L of Eq. (9) | `objective` | |
+| L of Eq. (7) | `objective` | |
 """
 
 import functools
@@ -114,10 +114,10 @@ def _log_prior(priors: Priors, params: Params) -> Array:
 
 
 def objective(model: JointModel, params: Params, data: Data) -> Float[Array, ""]:
-    """log p(y | Z) + (1/D) log p(X~ | Z), Eq. (9), plus the log prior where one is set."""
+    """log p(y | Z) + (1/D) log p(X~ | Z), Eq. (7), plus the log prior where one is set."""
     z = enc.encode(model.encoder, params.encoder, data.inputs)
     k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
-    fit_y = exact.log_marginal_likelihood(k_y, data.y, jnp.sum(data.mask, dtype=data.y.dtype))
+    fit_y = exact.log_marginal_likelihood(k_y, data.y, data.mask)
     fit_x = dec.log_likelihood(model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise)
     return fit_y + fit_x / data.warped.shape[1] + _log_prior(model.priors, params)
 
@@ -202,7 +202,7 @@ def condition(model: JointModel, params: Params, data: Data) -> Posterior:
     z = enc.encode(model.encoder, params.encoder, data.inputs)
     k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
     decoder = dec.condition(model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise)
-    return Posterior(params, z, data.mask, exact.condition(k_y, data.y), decoder)
+    return Posterior(params, z, data.mask, exact.condition(k_y, data.y, data.mask), decoder)
 
 
 def predict(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> tuple[Array, Array]:

@@ -1,0 +1,88 @@
+"""The Lipschitz constraint: how far from the data the decoder still says something (section 4 of the paper).
+
+| symbol | code | shape |
+|--------|------|-------|
+| L      | `constant` | largest absolute entry of the Jacobian of the decoder's mean |
+| z_i    | `Region.centers` | n d |
+| μ_max(z_i) / L | `Region.radii` | n |
+
+A point is feasible when its distance to the nearest datum is at most that datum's radius, Eq. (17): the ball of every datum,
+cut to the datum's Voronoi cell. A cell is convex and holds its datum, so moving towards the nearest datum never changes which
+one is nearest, and the projection is a closed form.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+
+class Region(NamedTuple):
+    """The feasible set: balls around the data, within the unit cube."""
+
+    centers: Float[np.ndarray, "n d"]
+    radii: Float[np.ndarray, "n"]
+
+
+def nearest(region: Region, z: Float[np.ndarray, "m d"]) -> tuple[Int[np.ndarray, "m"], Float[np.ndarray, "m"]]:
+    """The nearest datum of every point and the distance to it."""
+    middle = region.centers.mean(axis=0)  # centred, the products below cancel less
+    a, c = z - middle, region.centers - middle
+    index = np.argmin(np.sum(c * c, axis=1) - 2.0 * a @ c.T, axis=1)
+    return index, np.linalg.norm(z - region.centers[index], axis=1)
+
+
+def contains(region: Region, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9) -> Bool[np.ndarray, "m"]:
+    """Which points are feasible."""
+    index, distance = nearest(region, z)
+    inside = np.all((z >= 0.0) & (z <= 1.0), axis=1)
+    return inside & (distance <= region.radii[index] + tolerance)
+
+
+def project(region: Region, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d"]:
+    """Into the cube, then straight towards the nearest datum as far as its ball; feasible points stay."""
+    z = np.clip(z, 0.0, 1.0)
+    index, distance = nearest(region, z)
+    shrink = np.minimum(1.0, region.radii[index] / np.maximum(distance, 1e-300))
+    center = region.centers[index]
+    return np.where(shrink[:, None] < 1.0, center + shrink[:, None] * (z - center), z)
+
+
+def sample(region: Region, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
+    """Feasible points: a random datum, a random direction, a radius uniform in its ball's volume."""
+    index = rng.integers(len(region.centers), size=n)
+    direction = rng.normal(size=(n, region.centers.shape[1]))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    radius = region.radii[index] * rng.uniform(size=n) ** (1.0 / region.centers.shape[1])
+    return project(region, region.centers[index] + radius[:, None] * direction)
+
+
+def constant(
+    largest_slope: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    z_data: Float[np.ndarray, "n d"],
+    rng: np.random.Generator,
+    n_random: int,
+    n_steps: int = 5,
+    step: float = 0.02,
+) -> float:
+    """L by maximization over the data, random points in the cube and around the data, and a few gradient steps.
+
+    `largest_slope` returns, for a batch of `n_random` points, the largest absolute entry of the Jacobian at each and the
+    gradient of that entry. Slopes vanish far from the data, so half the random points are drawn near them.
+    """
+    n, d = z_data.shape
+    near = z_data[rng.integers(n, size=n_random)] + 0.1 * rng.normal(size=(n_random, d))
+    points = np.concatenate([z_data, np.clip(near, 0.0, 1.0), rng.uniform(size=(n_random, d))])
+    points = np.concatenate([points, np.repeat(points[-1:], -len(points) % n_random, axis=0)])
+    values, gradients = (
+        np.concatenate(parts) for parts in zip(*map(largest_slope, np.split(points, len(points) // n_random)), strict=True)
+    )
+    best = np.argsort(values)[-n_random:]
+    points, gradients, largest = points[best], gradients[best], float(np.max(values))
+    for _ in range(n_steps):
+        norm = np.linalg.norm(gradients, axis=1, keepdims=True)
+        points = np.clip(points + step * gradients / np.maximum(norm, 1e-300), 0.0, 1.0)
+        values, gradients = largest_slope(points)
+        largest = max(largest, float(np.max(values)))
+    return largest

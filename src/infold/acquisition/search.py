@@ -1,0 +1,115 @@
+"""Maximization of an acquisition function: random search, the best few, gradient ascent of all of them as one batch.
+
+The feasible set enters only as a projection, so the cube and the Lipschitz region are one algorithm: projected gradient steps
+of Barzilai-Borwein length, shortened where the function does not rise enough. SciPy's interior-point method is kept
+as the reference.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.optimize
+from jaxtyping import Float
+
+from infold.acquisition import lipschitz
+from infold.acquisition.lipschitz import Region
+
+ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+Projection = Callable[[np.ndarray], np.ndarray]
+
+_MEMORY = 5  # values a step is compared with: rising above the worst of them is enough, which lets long steps through
+_SUFFICIENT = 1e-4  # Armijo's constant
+_SHORTEST = 1e-10  # a start that moves by less has converged
+
+
+class Found(NamedTuple):
+    """The best point and its value."""
+
+    point: Float[np.ndarray, "d"]
+    value: float
+
+
+def best_starts(value: Callable[[np.ndarray], np.ndarray], candidates: np.ndarray, n_starts: int) -> np.ndarray:
+    """The `n_starts` candidates of the largest value."""
+    return candidates[np.argsort(value(candidates))[-n_starts:]]
+
+
+def projected_ascent(
+    value_and_gradient: ValueAndGradient,
+    project: Projection,
+    starts: Float[np.ndarray, "m d"],
+    *,
+    max_iterations: int = 60,
+    first_step: float = 0.05,
+) -> Found:
+    """The best point that any start reaches. One evaluation of the whole batch per iteration.
+
+    `first_step` is the length of the first step, in units of the cube's side.
+    """
+    z = project(starts)
+    f, g = value_and_gradient(z)
+    best_z, best_f = z.copy(), f.copy()
+    recent = np.repeat(f[None], _MEMORY, axis=0)
+    steepest = np.max(np.abs(g), axis=1)
+    step = first_step / np.maximum(steepest, 1e-300)
+    active = np.isfinite(f)
+    for iteration in range(max_iterations):
+        trial = project(z + step[:, None] * g)
+        moved = trial - z
+        active &= np.max(np.abs(moved), axis=1) > _SHORTEST
+        if not np.any(active):
+            break
+        f_trial, g_trial = value_and_gradient(trial)
+        rise = np.maximum(_SUFFICIENT * np.sum(g * moved, axis=1), 0.0)
+        with np.errstate(invalid="ignore"):
+            accepted = active & (f_trial >= recent.min(axis=0) + rise)
+        # Barzilai and Borwein: the step that a quadratic through the last two gradients would take.
+        change = np.sum(moved * (g - g_trial), axis=1)
+        length = np.sum(moved * moved, axis=1)
+        grown = np.where(change > 0.0, length / np.maximum(change, 1e-300), 10.0 * step)
+        step = np.where(accepted, np.clip(grown, 0.1 * step, 100.0 * step), 0.25 * step)
+        z = np.where(accepted[:, None], trial, z)
+        g = np.where(accepted[:, None], g_trial, g)
+        f = np.where(accepted, f_trial, f)
+        recent[iteration % _MEMORY] = f
+        improved = f > best_f
+        best_f, best_z = np.where(improved, f, best_f), np.where(improved[:, None], z, best_z)
+    winner = int(np.argmax(np.where(np.isfinite(best_f), best_f, -np.inf)))
+    return Found(best_z[winner], float(best_f[winner]))
+
+
+def trust_constr(value_and_gradient: ValueAndGradient, region: Region, starts: Float[np.ndarray, "m d"]) -> Found:
+    """The same by SciPy's trust-region interior-point method, one start after the other: the paper's route."""
+
+    def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
+        f, g = value_and_gradient(z[None])
+        return -float(f[0]), -g[0]
+
+    def slack(z: np.ndarray) -> float:
+        index, distance = lipschitz.nearest(region, z[None])
+        return float(region.radii[index[0]] ** 2 - distance[0] ** 2)
+
+    def slack_gradient(z: np.ndarray) -> np.ndarray:
+        index, _ = lipschitz.nearest(region, z[None])
+        return -2.0 * (z - region.centers[index[0]])
+
+    d = starts.shape[1]
+    best = Found(starts[0], -np.inf)
+    for start in lipschitz.project(region, starts):
+        result = scipy.optimize.minimize(
+            negative,
+            start,
+            jac=True,
+            method="trust-constr",
+            bounds=scipy.optimize.Bounds(np.zeros(d), np.ones(d), keep_feasible=True),
+            constraints=scipy.optimize.NonlinearConstraint(slack, 0.0, np.inf, jac=slack_gradient, hess=scipy.optimize.BFGS()),
+            hess=scipy.optimize.BFGS(),
+            options={"maxiter": 200},
+        )
+        # Interior points end inside to within a tolerance; the comparison is between feasible points.
+        point = lipschitz.project(region, result.x[None])
+        value = float(value_and_gradient(point)[0][0])
+        if value > best.value:
+            best = Found(point[0], value)
+    return best

@@ -1,0 +1,33 @@
+"""Test problems with known minima: those of the paper, for any dimension and seed."""
+
+import inspect
+from collections.abc import Callable
+
+from infold import _checks
+from infold.problems.embedded import product_of_sines_linear, product_of_sines_nonlinear, rosenbrock_linear
+from infold.problems.problem import Problem
+from infold.problems.thomson import thomson
+
+_PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "rosenbrock-linear": rosenbrock_linear,
+    "product-of-sines-linear": product_of_sines_linear,
+    "product-of-sines-nonlinear": product_of_sines_nonlinear,
+    "thomson": thomson,
+}
+NAMES = tuple(_PROBLEMS)
+
+
+def get(name: str, **overrides: int) -> Problem:
+    """The problem `name`; `overrides` are its dimension, n_variables and seed (embedded) or n_electrons (Thomson)."""
+    make = _PROBLEMS[_checks.one_of("problem", name, NAMES)]
+    for argument in overrides:
+        _checks.one_of(f"argument of {name}", argument, inspect.signature(make).parameters)
+    return make(**overrides)
+
+
+def summary(name: str) -> str:
+    """One line about the problem."""
+    return (_PROBLEMS[name].__doc__ or "").strip()
+
+
+__all__ = ["NAMES", "Problem", "get", "summary"]

@@ -1,0 +1,32 @@
+"""What every test problem has."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A function on [0, 1]^D with a known minimum. Call it on one point or on an array of points, one per row."""
+
+    name: str
+    dimension: int
+    minimum: float
+    minimizer: np.ndarray
+    """A point at which the minimum is attained."""
+    function: Callable[[np.ndarray], np.ndarray]
+    """The values at the rows of an array."""
+    noise_variance: float = 1e-4
+    """Variance of the noise that experiments add to the values."""
+
+    def __call__(self, x: np.ndarray) -> np.ndarray | float:
+        x = np.asarray(x, dtype=np.float64)
+        if x.ndim not in (1, 2) or x.shape[-1] != self.dimension:
+            raise ValueError(f"x has shape {x.shape}: {self.name} expects ({self.dimension},) or (n, {self.dimension})")
+        values = self.function(np.atleast_2d(x))
+        return values if x.ndim == 2 else float(values[0])
+
+    def observe(self, x: np.ndarray, rng: np.random.Generator) -> float:
+        """The value at one point plus noise."""
+        return float(self(x)) + float(np.sqrt(self.noise_variance) * rng.normal())
