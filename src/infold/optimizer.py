@@ -1,0 +1,248 @@
+"""Ask for points, tell their values: Algorithm 1 of the paper, with the evaluation left to the caller."""
+
+import base64
+import dataclasses
+import json
+import math
+import os
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infold import _checks, methods
+from infold.history import History
+from infold.methods import Cache, Method, RandomSearch
+from infold.space import Point, Space
+
+FORMAT, VERSION = "infold-run", 1
+DIRECTIONS = ("minimize", "maximize")
+
+
+class Optimizer:
+    """A run of optimization.
+
+    >>> optimizer = Optimizer([(0.0, 1.0)] * 30, seed=0)
+    >>> x = optimizer.ask()
+    >>> optimizer.tell(x, float(((x - 0.5) ** 2).sum()))
+    """
+
+    def __init__(
+        self,
+        space: object,
+        *,
+        method: str | Method = "mgpc",
+        n_features: int | None = None,
+        acquisition: str | None = None,
+        n_initial: int = 10,
+        initial: str = "sobol",
+        seed: int | None = None,
+        direction: str = "minimize",
+    ) -> None:
+        """
+        Args:
+            space: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`.
+            method: a name from `infold.methods.NAMES`, or a method.
+            n_features: dimension of the feature space; default min(10, D // 2), at least 1.
+            acquisition: "ei" (the default), "pi" or "ucb".
+            n_initial: evaluations before the model is used; those told without asking count.
+            initial: how they are chosen, "sobol" or "uniform".
+            seed: of all randomness; drawn at random and kept in `seed` when None.
+            direction: "minimize" or "maximize".
+        """
+        self.space = Space.of(space)
+        if isinstance(method, str):
+            method = methods.by_name(method, n_features=n_features, acquisition=acquisition)
+        elif not isinstance(method, Method):
+            raise ValueError(f"method = {method!r}: expected one of {', '.join(methods.NAMES)} or a method")
+        elif n_features is not None or acquisition is not None:
+            raise ValueError("n_features and acquisition go with the name of a method; set them on the method itself")
+        if isinstance(method, methods.FeatureSpace):
+            method.model(self.space.dimension)  # too many features are an error now, not at the first suggestion
+        self.method = method
+        self.n_initial = _checks.at_least("n_initial", n_initial, 1)
+        self._design = RandomSearch(design=initial)
+        self.seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
+        self.direction = _checks.one_of("direction", direction, DIRECTIONS)
+        self.diagnostics: dict[str, Any] = {}
+        """What the method said about its last suggestion."""
+        self._x: list[np.ndarray] = []
+        self._points: list[Point] = []
+        self._y: list[float] = []
+        self._pending: list[np.ndarray] = []
+        self._pending_points: list[Point] = []
+        self._n_asked = 0
+        self._cache: Cache = {}
+
+    def __len__(self) -> int:
+        """How many evaluations have been told."""
+        return len(self._y)
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.direction == "minimize" else -1.0
+
+    @property
+    def points(self) -> list[Point]:
+        """All evaluated points, in the order they were told."""
+        return list(self._points)
+
+    @property
+    def values(self) -> np.ndarray:
+        """Their values; NaN where the evaluation failed."""
+        return np.array(self._y)
+
+    @property
+    def pending(self) -> list[Point]:
+        """Points that were asked for and not told yet."""
+        return list(self._pending_points)
+
+    @property
+    def best(self) -> tuple[Point, float] | None:
+        """The best point and its value; None before the first evaluation that succeeded."""
+        values = self._sign * self.values
+        if not np.any(np.isfinite(values)):
+            return None
+        index = int(np.nanargmin(values))
+        return self._points[index], self._y[index]
+
+    @property
+    def history(self) -> History:
+        """What the method sees."""
+        d = self.space.dimension
+        return History(np.array(self._x).reshape(-1, d), self._sign * self.values, np.array(self._pending).reshape(-1, d))
+
+    def ask(self, n: int | None = None) -> Any:
+        """The next point to evaluate, or a list of the next n. They stay pending until they are told."""
+        count = 1 if n is None else _checks.at_least("n", n, 1)
+        history = self.history
+        n_design = min(count, max(0, self.n_initial - len(self._y) - len(self._pending)))
+        units: list[np.ndarray] = []
+        if n_design:
+            units += list(self._design.suggest(history, n_design, (self.seed, self._n_asked)).x)
+            history = history.with_pending(np.array(units))
+        if count > n_design:
+            key = (self.seed, self._n_asked + n_design)
+            suggestion = self.method.suggest(history, count - n_design, key, self._cache)
+            self._cache, self.diagnostics = suggestion.cache, suggestion.diagnostics
+            units += list(suggestion.x)
+        self._n_asked += count
+        points = [self.space.decode(unit) for unit in units]
+        self._pending += [self.space.encode(point) for point in points]
+        self._pending_points += points
+        return points[0] if n is None else points
+
+    def tell(self, x: object, y: float | None) -> None:
+        """Report the value at x, whether or not it was asked for. None or NaN: the evaluation failed."""
+        unit = self.space.encode(x)
+        try:
+            value = math.nan if y is None else float(y)
+        except (TypeError, ValueError):
+            raise ValueError(f"y = {y!r}: expected a number, or None for a failed evaluation") from None
+        if math.isinf(value):
+            value = math.nan
+        for i, waiting in enumerate(self._pending):
+            if np.array_equal(waiting, unit):
+                del self._pending[i], self._pending_points[i]
+                break
+        self._x.append(unit)
+        self._points.append(self.space.decode(unit))
+        self._y.append(value)
+
+    def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
+        """Write everything to a JSON file that `load` continues from. The file is replaced at once or not at all."""
+        settings = dataclasses.asdict(self.method)  # type: ignore[call-overload]
+        kind = type(self.method).__name__
+        if getattr(methods, kind, None) is not type(self.method):
+            raise ValueError(f"a run of method {kind} cannot be saved: expected one of infold's own methods")
+        _write_atomically(
+            Path(path),
+            json.dumps(
+                {
+                    "format": FORMAT,
+                    "version": VERSION,
+                    "metadata": metadata or {},
+                    "space": self.space.to_json(),
+                    "method": {"kind": kind, "settings": settings},
+                    "n_initial": self.n_initial,
+                    "initial": self._design.design,
+                    "seed": self.seed,
+                    "direction": self.direction,
+                    "n_asked": self._n_asked,
+                    "evaluations": [
+                        {"x": _plain(x), "y": None if math.isnan(y) else y} for x, y in zip(self._points, self._y, strict=True)
+                    ],
+                    "pending": [_plain(x) for x in self._pending_points],
+                    "cache": {name: _to_text(array) for name, array in self._cache.items()},
+                },
+                indent=1,
+                allow_nan=False,
+            ),
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "Optimizer":
+        """The run that `save` wrote to `path`; it continues exactly as the saved one would have."""
+        return cls._from_json(read_run(path))
+
+    @classmethod
+    def _from_json(cls, data: dict[str, Any]) -> "Optimizer":
+        kind = {c.__name__: c for c in (methods.FeatureSpace, methods.FullSpace, methods.RandomSearch)}[data["method"]["kind"]]
+        optimizer = cls(
+            Space.from_json(data["space"]),
+            method=kind(**data["method"]["settings"]),
+            n_initial=data["n_initial"],
+            initial=data["initial"],
+            seed=data["seed"],
+            direction=data["direction"],
+        )
+        for evaluation in data["evaluations"]:
+            optimizer.tell(evaluation["x"], evaluation["y"])
+        for point in data["pending"]:
+            unit = optimizer.space.encode(point)
+            optimizer._pending.append(unit)
+            optimizer._pending_points.append(optimizer.space.decode(unit))
+        optimizer._n_asked = data["n_asked"]
+        optimizer._cache = {name: _from_text(text) for name, text in data["cache"].items()}
+        return optimizer
+
+
+def read_run(path: str | os.PathLike) -> dict[str, Any]:
+    """The contents of a run file, checked."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a run file of infold, or is cut short: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f"{path} is not a run file of infold")
+    if data.get("version") != VERSION:
+        raise ValueError(f"{path} has version {data.get('version')}: this infold reads version {VERSION}")
+    return data
+
+
+def _plain(point: Point) -> Any:
+    return point if isinstance(point, dict) else point.tolist()
+
+
+def _to_text(array: np.ndarray) -> str:
+    return base64.b64encode(np.ascontiguousarray(array, dtype="<f8").tobytes()).decode("ascii")
+
+
+def _from_text(text: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    """Write to a file beside `path`, flush it to the disk, then rename: a crash leaves the old file or the new one."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

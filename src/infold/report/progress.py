@@ -1,0 +1,47 @@
+"""A live line about a run: trials done, best value, regret, seconds per suggestion, time left."""
+
+import time
+from types import TracebackType
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from scipy.optimize import OptimizeResult
+
+
+class RunProgress:
+    """Shows the line while the run is on; `update` is a callback of `infold.minimize`."""
+
+    def __init__(self, n_trials: int, *, minimum: float | None = None, done: int = 0, console: Console | None = None) -> None:
+        self._progress = Progress(
+            TextColumn("trial"),
+            MofNCompleteColumn(),
+            BarColumn(),
+            TextColumn("{task.fields[best]}"),
+            TextColumn("{task.fields[speed]}"),
+            TextColumn("left"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+        )
+        self._minimum = minimum
+        self._task = self._progress.add_task("run", total=n_trials, completed=done, best="", speed="")
+        self._last = time.perf_counter()
+        self._seconds: list[float] = []
+
+    def __enter__(self) -> "RunProgress":
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._progress.stop()
+
+    def update(self, result: OptimizeResult) -> None:
+        """Show the state after one more evaluation."""
+        now = time.perf_counter()
+        self._seconds = [*self._seconds[-19:], now - self._last]
+        self._last = now
+        best = f"best {result.fun:.5g}"
+        if self._minimum is not None:
+            best += f"  regret {result.fun - self._minimum:.3g}"
+        speed = f"{np.median(self._seconds):.2f} s per trial"
+        self._progress.update(self._task, completed=len(result.func_vals), best=best, speed=speed)
