@@ -123,7 +123,7 @@ def _parameter(name: str, value: object) -> Float:
     if isinstance(value, Float):
         return value
     try:
-        low, high = value  # type: ignore[misc]
-        return Float(float(low), float(high))
+        low, high = (float(limit) for limit in value)  # type: ignore[attr-defined]
+        return Float(low, high)
     except (TypeError, ValueError):
         raise ValueError(f"{name} = {value!r}: expected a (low, high) pair or a Float") from None

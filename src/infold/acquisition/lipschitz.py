@@ -7,8 +7,8 @@
 | μ_max(z_i) / L | `Region.radii` | n |
 
 A point is feasible when its distance to the nearest datum is at most that datum's radius, Eq. (17): the ball of every datum,
-cut to the datum's Voronoi cell. A cell is convex and holds its datum, so moving towards the nearest datum never changes which
-one is nearest, and the projection is a closed form.
+cut to the datum's Voronoi cell. A cell is convex and holds its datum, so moving straight towards the nearest datum never
+changes which one is nearest.
 """
 
 from collections.abc import Callable
@@ -41,12 +41,39 @@ def contains(region: Region, z: Float[np.ndarray, "m d"], tolerance: float = 1e-
 
 
 def project(region: Region, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d"]:
-    """Into the cube, then straight towards the nearest datum as far as its ball; feasible points stay."""
-    z = np.clip(z, 0.0, 1.0)
-    index, distance = nearest(region, z)
-    shrink = np.minimum(1.0, region.radii[index] / np.maximum(distance, 1e-300))
-    center = region.centers[index]
-    return np.where(shrink[:, None] < 1.0, center + shrink[:, None] * (z - center), z)
+    """The nearest point of the cube within the ball of the nearest datum; feasible points stay."""
+    clipped = np.clip(z, 0.0, 1.0)
+    index, distance = nearest(region, clipped)
+    outside = np.flatnonzero(distance > region.radii[index])
+    if not len(outside):
+        return clipped
+    center, radius = region.centers[index[outside]], region.radii[index[outside]]
+    projected = _into_ball_and_cube(z[outside], center, radius)
+    # Bent by the faces of the cube, the way to the datum may cross the cell of another; the straight one never does.
+    lost = ~contains(region, projected)
+    straight = (radius / distance[outside])[:, None] * (clipped[outside] - center)
+    clipped[outside] = np.where(lost[:, None], center + straight, projected)
+    return clipped
+
+
+def _into_ball_and_cube(z: np.ndarray, center: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Euclidean projection onto a ball, cut by the cube that holds its center, of points whose nearest in the cube is outside.
+
+    The solution is clip(center + t (z - center)) with t in (0, 1] such that its distance to the center is the radius. As t
+    grows coordinates only ever join the clipped ones, and given which they are t is a closed form: at most d rounds.
+    """
+    way = z - center
+    edge = np.where(way > 0.0, 1.0, 0.0) - center
+    fixed = np.zeros(z.shape, dtype=bool)
+    for _ in range(z.shape[1]):
+        free = np.sum(np.where(fixed, 0.0, way) ** 2, axis=1)
+        left = np.maximum(radius**2 - np.sum(np.where(fixed, edge, 0.0) ** 2, axis=1), 0.0)
+        t = np.sqrt(left / np.maximum(free, 1e-300))[:, None]
+        now = np.abs(t * way) > np.abs(edge)
+        if np.array_equal(now | fixed, fixed):
+            break
+        fixed |= now
+    return center + np.where(fixed, edge, t * way)
 
 
 def sample(region: Region, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:

@@ -5,6 +5,7 @@ of Barzilai-Borwein length, shortened where the function does not rise enough. S
 as the reference.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ def projected_ascent(
     project: Projection,
     starts: Float[np.ndarray, "m d"],
     *,
-    max_iterations: int = 60,
+    max_iterations: int = 30,
     first_step: float = 0.05,
 ) -> Found:
     """The best point that any start reaches. One evaluation of the whole batch per iteration.
@@ -95,18 +96,22 @@ def trust_constr(value_and_gradient: ValueAndGradient, region: Region, starts: F
         return -2.0 * (z - region.centers[index[0]])
 
     d = starts.shape[1]
+    constraint = scipy.optimize.NonlinearConstraint(slack, 0.0, np.inf, jac=slack_gradient, hess=scipy.optimize.BFGS())
     best = Found(starts[0], -np.inf)
     for start in lipschitz.project(region, starts):
-        result = scipy.optimize.minimize(
-            negative,
-            start,
-            jac=True,
-            method="trust-constr",
-            bounds=scipy.optimize.Bounds(np.zeros(d), np.ones(d), keep_feasible=True),
-            constraints=scipy.optimize.NonlinearConstraint(slack, 0.0, np.inf, jac=slack_gradient, hess=scipy.optimize.BFGS()),
-            hess=scipy.optimize.BFGS(),
-            options={"maxiter": 200},
-        )
+        with warnings.catch_warnings():
+            # The quasi-Newton update remarks on starts at which the function is flat.
+            warnings.filterwarnings("ignore", message="delta_grad == 0.0", category=UserWarning)
+            result = scipy.optimize.minimize(
+                negative,
+                start,
+                jac=True,
+                method="trust-constr",
+                bounds=scipy.optimize.Bounds(np.zeros(d), np.ones(d), keep_feasible=True),
+                constraints=constraint,
+                hess=scipy.optimize.BFGS(),
+                options={"maxiter": 200},
+            )
         # Interior points end inside to within a tolerance; the comparison is between feasible points.
         point = lipschitz.project(region, result.x[None])
         value = float(value_and_gradient(point)[0][0])

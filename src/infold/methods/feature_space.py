@@ -59,8 +59,8 @@ class FeatureSpace:
     """Orthonormalize the encoder's weights."""
     separate_noise: bool = False
     """Give the decoder a noise variance of its own."""
-    weight_deviation: float | None = None
-    """Deviation of a normal prior on the encoder's weights; None: none."""
+    weight_deviation: float | None = 1.0
+    """Deviation of a normal prior on the encoder's weights, which overfit without it; None: none, as in the paper."""
     max_iterations: int = 100
     """Training iterations from a fresh start."""
     max_warm_iterations: int = 10
@@ -71,7 +71,7 @@ class FeatureSpace:
     """Points of the random search."""
     n_starts: int = 100
     """The best of them start a gradient search."""
-    max_search_iterations: int = 60
+    max_search_iterations: int = 30
     """Iterations of the gradient search."""
     solver: str = "projected"
     """How the constrained search is done: "projected", or "trust-constr" for the paper's interior-point route."""

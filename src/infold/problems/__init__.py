@@ -4,15 +4,14 @@ import inspect
 from collections.abc import Callable
 
 from infold import _checks
-from infold.problems.embedded import product_of_sines_linear, product_of_sines_nonlinear, rosenbrock_linear
+from infold.problems import embedded, thomson
 from infold.problems.problem import Problem
-from infold.problems.thomson import thomson
 
 _PROBLEMS: dict[str, Callable[..., Problem]] = {
-    "rosenbrock-linear": rosenbrock_linear,
-    "product-of-sines-linear": product_of_sines_linear,
-    "product-of-sines-nonlinear": product_of_sines_nonlinear,
-    "thomson": thomson,
+    "rosenbrock-linear": embedded.rosenbrock_linear,
+    "product-of-sines-linear": embedded.product_of_sines_linear,
+    "product-of-sines-nonlinear": embedded.product_of_sines_nonlinear,
+    "thomson": thomson.thomson,
 }
 NAMES = tuple(_PROBLEMS)
 

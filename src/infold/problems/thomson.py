@@ -61,9 +61,7 @@ def thomson(*, n_electrons: int = 6) -> Problem:
     """n electrons, two angles each."""
     _checks.at_least("n_electrons", n_electrons, 2)
     if n_electrons not in BEST_KNOWN:
-        raise ValueError(
-            f"n_electrons = {n_electrons}: best-known energies are tabulated for {min(BEST_KNOWN)} to {max(BEST_KNOWN)}"
-        )
+        raise ValueError(f"n_electrons = {n_electrons}: expected at most {max(BEST_KNOWN)}, the last tabulated energy")
     return Problem(
         name="thomson",
         dimension=2 * n_electrons,
