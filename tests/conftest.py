@@ -1,8 +1,11 @@
-"""Shapes and types are checked at run time in every test."""
+"""Shapes and types of the numerical packages are checked at run time in every test.
+
+The doors in front of them (space, optimizer, minimize) check what users pass in themselves, and are tested for it.
+"""
 
 from jaxtyping import install_import_hook
 
-install_import_hook("infold", "beartype.beartype")
+install_import_hook(["infold.gp", "infold.surrogate", "infold.acquisition", "infold.methods"], "beartype.beartype")
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402

@@ -55,7 +55,7 @@ def run(
                 seed=seed,
             )
     except ValueError as error:
-        console.print(f"[red]{error}[/red]", highlight=False)
+        console.print(f"[red]{error}[/red]", highlight=False, soft_wrap=True)
         raise typer.Exit(2) from None
 
     def observe(x: np.ndarray) -> float:
@@ -82,7 +82,7 @@ def run(
         console.print(f"best value {value:.6g}, regret {regret:.4g} (known minimum {objective.minimum:.6g})", highlight=False)
     if out is not None and len(optimizer):
         more = ", continue with --resume" if interrupted else ""
-        console.print(f"run kept in {out}{more}", highlight=False)
+        console.print(f"run kept in {out}{more}", highlight=False, soft_wrap=True)
     if interrupted:
         raise typer.Exit(130)
 

@@ -1,7 +1,6 @@
 """Ask for points, tell their values: Algorithm 1 of the paper, with the evaluation left to the caller."""
 
 import base64
-import dataclasses
 import json
 import math
 import os
@@ -153,10 +152,7 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
         """Write everything to a JSON file that `load` continues from. The file is replaced at once or not at all."""
-        settings = dataclasses.asdict(self.method)  # type: ignore[call-overload]
-        kind = type(self.method).__name__
-        if getattr(methods, kind, None) is not type(self.method):
-            raise ValueError(f"a run of method {kind} cannot be saved: expected one of infold's own methods")
+        kind, settings = methods.to_settings(self.method)
         _write_atomically(
             Path(path),
             json.dumps(
@@ -189,10 +185,9 @@ class Optimizer:
 
     @classmethod
     def _from_json(cls, data: dict[str, Any]) -> "Optimizer":
-        kind = {c.__name__: c for c in (methods.FeatureSpace, methods.FullSpace, methods.RandomSearch)}[data["method"]["kind"]]
         optimizer = cls(
             Space.from_json(data["space"]),
-            method=kind(**data["method"]["settings"]),
+            method=methods.from_settings(data["method"]["kind"], data["method"]["settings"]),
             n_initial=data["n_initial"],
             initial=data["initial"],
             seed=data["seed"],

@@ -45,7 +45,9 @@ class Float:
         return min(1.0, max(0.0, (value - low) / (high - low)))
 
     def decode(self, unit: float) -> float:
-        """The value at place `unit`, never outside the limits."""
+        """The value at place `unit`, never outside the limits, which are met exactly."""
+        if unit in (0.0, 1.0):
+            return self.high if unit else self.low
         if self.log:
             value = math.exp(math.log(self.low) + unit * (math.log(self.high) - math.log(self.low)))
         else:

@@ -36,6 +36,7 @@ _PRESETS: dict[str, tuple[type, dict[str, Any], str]] = {
     "random": (RandomSearch, {}, "a Sobol sequence, no model"),
 }
 NAMES = tuple(_PRESETS)
+_KINDS: dict[str, type] = {kind.__name__: kind for kind, *_ in _PRESETS.values()}
 
 
 def summary(name: str) -> str:
@@ -52,9 +53,18 @@ def by_name(name: str, **settings: Any) -> Method:
     return kind(**{**preset, **given})
 
 
-def accepts(name: str, setting: str) -> bool:
-    """Whether the method `name` has the setting."""
-    return any(field.name == setting for field in dataclasses.fields(_PRESETS[name][0]))
+def to_settings(method: Method) -> tuple[str, dict[str, Any]]:
+    """Plain data from which `from_settings` restores the method."""
+    kind = type(method).__name__
+    if _KINDS.get(kind) is not type(method):
+        raise ValueError(f"method {kind} cannot be written to a file: expected one of {', '.join(_KINDS)}")
+    return kind, dataclasses.asdict(method)  # type: ignore[call-overload]
+
+
+def from_settings(kind: str, settings: dict[str, Any]) -> Method:
+    """The inverse of `to_settings`, also for settings that went through JSON."""
+    restored = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
+    return _KINDS[_checks.one_of("method", kind, _KINDS)](**restored)
 
 
 __all__ = [
@@ -66,7 +76,8 @@ __all__ = [
     "Method",
     "RandomSearch",
     "Suggestion",
-    "accepts",
     "by_name",
+    "from_settings",
     "summary",
+    "to_settings",
 ]

@@ -30,7 +30,8 @@ class RandomSearch:
             points = [np.random.default_rng([seed, iteration + i]).uniform(size=history.dimension) for i in range(q)]
             return Suggestion(np.stack(points))
         sequence = qmc.Sobol(history.dimension, scramble=True, rng=np.random.default_rng(seed))
-        sequence.fast_forward(iteration)
+        if iteration:  # SciPy cannot move on by nothing
+            sequence.fast_forward(iteration)
         with warnings.catch_warnings():
             # Points come one by one; balance in powers of two is not ours to ask for.
             warnings.filterwarnings("ignore", message="The balance properties of Sobol", category=UserWarning)

@@ -1,0 +1,5 @@
+"""`python -m infold`."""
+
+from infold.cli import app
+
+app()

@@ -1,0 +1,204 @@
+"""The contract that every method keeps."""
+
+import logging
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from infold import methods
+from infold.history import History
+from infold.methods import FeatureSpace, RandomSearch, feature_space, full_space
+
+CHEAP = {"n_candidates": 64, "n_starts": 8, "max_iterations": 5}
+FEATURE_NAMES = tuple(name for name in methods.NAMES if "mgp" in name)
+
+
+def cheap(name: str, **settings) -> methods.Method:
+    """The method, with less effort per suggestion."""
+    effort = {} if name == "random" else CHEAP
+    if name in FEATURE_NAMES:
+        effort = {**effort, "n_features": 2, "max_warm_iterations": 3, "max_search_iterations": 5}
+    return methods.by_name(name, **{**effort, **settings})
+
+
+def history(rng, n=14, dimension=7) -> History:
+    x = rng.uniform(size=(n, dimension))
+    return History(x, np.sum((x - 0.4) ** 2, axis=1))
+
+
+@pytest.mark.parametrize("name", methods.NAMES)
+def test_same_arguments_same_answer_and_the_key_matters(name, rng):
+    method, data = cheap(name), history(rng)
+    first, second, other = (method.suggest(data, 1, key) for key in ((3, 4), (3, 4), (5, 4)))
+    np.testing.assert_array_equal(first.x, second.x)
+    assert not np.array_equal(first.x, other.x)
+
+
+@pytest.mark.parametrize("name", methods.NAMES)
+def test_methods_pickle(name, rng):
+    method, data = cheap(name), history(rng)
+    copy = pickle.loads(pickle.dumps(method))
+    assert copy == method
+    np.testing.assert_array_equal(copy.suggest(data, 1, (0, 0)).x, method.suggest(data, 1, (0, 0)).x)
+
+
+@pytest.mark.parametrize("name", methods.NAMES)
+def test_batches_are_distinct_points_of_the_cube(name, rng):
+    data = history(rng).with_pending(rng.uniform(size=(2, 7)))
+    x = cheap(name).suggest(data, 3, (0, 0)).x
+    assert x.shape == (3, 7)
+    assert np.all((x >= 0) & (x <= 1))
+    distances = np.linalg.norm(x[:, None] - np.concatenate([x, data.pending])[None], axis=-1)
+    assert np.min(distances[~np.eye(3, 5, dtype=bool)]) > 1e-6
+
+
+def awkward_histories(rng) -> dict[str, History]:
+    x = rng.uniform(size=(12, 7))
+    y = rng.normal(size=12)
+    failed = np.where(np.arange(12) % 5 < 2, np.nan, y)
+    return {
+        "constant y": History(x, np.full(12, 3.0)),
+        "duplicated x": History(np.repeat(x[:3], 4, axis=0), y),
+        "one x only": History(np.repeat(x[:1], 12, axis=0), y),
+        "huge range": History(x, np.logspace(-8, 12, 12)),
+        "tiny values": History(x, 1e-300 * y),
+        "huge values": History(x, 1e300 * y),
+        "boundary": History(np.round(x), y),
+        "one point": History(x[:1], y[:1]),
+        "two points": History(x[:2], y[:2]),
+        "no points": History(np.empty((0, 7)), np.empty(0)),
+        "some failed": History(x, failed),
+        "all failed": History(x, np.full(12, np.nan)),
+    }
+
+
+@pytest.mark.parametrize("name", methods.NAMES)
+def test_methods_never_raise_on_data(name, rng):
+    method = cheap(name)
+    for label, data in awkward_histories(rng).items():
+        suggestion = method.suggest(data, 1, (0, 0))
+        assert suggestion.x.shape == (1, 7), label
+        assert np.all((suggestion.x >= 0) & (suggestion.x <= 1)), label
+
+
+@pytest.mark.parametrize("name", [name for name in methods.NAMES if name != "random"])
+def test_a_cache_changes_the_effort_and_a_foreign_one_is_ignored(name, rng):
+    method, data = cheap(name), history(rng)
+    cold = method.suggest(data, 1, (0, 0))
+    method.suggest(data, 1, (0, 1), cold.cache)
+    foreign = {key: np.zeros(3) for key in cold.cache}
+    np.testing.assert_array_equal(method.suggest(data, 1, (0, 0), foreign).x, cold.x)
+
+
+@pytest.mark.parametrize("name", FEATURE_NAMES)
+def test_diagnostics_say_what_a_person_would_want_to_see(name, rng):
+    diagnostics = cheap(name).suggest(history(rng), 1, (0, 0)).diagnostics
+    for item in ("log_likelihood", "mean", "deviation", "distance", "reencoding_error", "feature_spread", "acquisition"):
+        assert np.isfinite(diagnostics[item]), item
+    assert diagnostics["fallback"] is None
+    assert set(diagnostics["seconds"]) >= {"fit", "search", "decode"}
+    if name.endswith("c"):
+        assert diagnostics["distance"] <= diagnostics["radius"] * (1 + 1e-9)
+        assert diagnostics["L"] > 0
+
+
+def broken(*args, **kwargs):
+    raise FloatingPointError("on purpose")
+
+
+def test_trouble_in_training_falls_back_step_by_step(rng, monkeypatch, caplog):
+    data, method = history(rng), cheap("mgpc")
+    monkeypatch.setattr(feature_space, "fit", broken)
+    with caplog.at_level(logging.WARNING):
+        suggestion = method.suggest(data, 2, (0, 0))
+    assert suggestion.x.shape == (2, 7)
+    assert suggestion.diagnostics["fallback"] == "full_space"
+    assert "training again from a fresh start" in caplog.text
+    assert "falling back to the full-space GP" in caplog.text
+    monkeypatch.setattr(full_space.regression, "fit", broken)
+    suggestion = method.suggest(data, 2, (0, 0))
+    assert suggestion.x.shape == (2, 7)
+    assert suggestion.diagnostics["fallback"] == "random"
+
+
+def test_trust_constr_solver_is_available(rng):
+    method = cheap("mgpc", solver="trust-constr", n_starts=2)
+    diagnostics = method.suggest(history(rng), 1, (0, 0)).diagnostics
+    assert diagnostics["fallback"] is None
+    assert diagnostics["distance"] <= diagnostics["radius"] * (1 + 1e-9)
+
+
+def test_suggesting_leaves_the_users_float32_alone(rng):
+    cheap("mgpc").suggest(history(rng), 1, (0, 0))
+    assert jnp.ones(1).dtype == jnp.float32
+
+
+def test_full_space_does_far_better_than_random_on_a_sphere(rng):
+    data, cache = history(rng, n=5, dimension=10), None
+    method = methods.by_name("full_space")
+    for i in range(25):
+        suggestion = method.suggest(data, 1, (0, i), cache)
+        cache = suggestion.cache
+        x = np.concatenate([data.x, suggestion.x])
+        data = History(x, np.sum((x - 0.4) ** 2, axis=1))
+    assert data.y.min() < 0.5 * np.min(history(rng, n=30, dimension=10).y)
+
+
+def test_sobol_points_continue_one_sequence():
+    empty = History(np.empty((0, 3)), np.empty(0))
+    together = RandomSearch().suggest(empty, 8, (1, 0)).x
+    one_by_one = np.concatenate([RandomSearch().suggest(empty, 1, (1, i)).x for i in range(8)])
+    np.testing.assert_array_equal(together, one_by_one)
+
+
+def test_one_compilation_per_bucket_and_program(rng):
+    """N grows from 10 to 310 through five buckets; a second run compiles nothing."""
+    compiled: list[str] = []
+
+    def listen(event: str, seconds: float, **details) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiled.append(str(details.get("fun_name")))
+
+    x = rng.uniform(size=(310, 6))
+    y = np.sum(x, axis=1)
+    method = FeatureSpace(
+        n_features=2, n_candidates=60, n_starts=7, max_iterations=1, max_warm_iterations=1, max_search_iterations=1
+    )
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        cache = None
+        for n in range(10, 311):
+            cache = method.suggest(History(x[:n], y[:n]), 1, (0, n), cache).cache
+        assert len(compiled) > 0
+        per_program = {name: compiled.count(name) for name in set(compiled)}
+        assert max(per_program.values()) <= 5, per_program
+        compiled.clear()
+        for n in range(10, 311, 10):
+            cache = method.suggest(History(x[:n], y[:n]), 1, (1, n), cache).cache
+        assert compiled == []
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("mgpd", {}, "method = 'mgpd': expected one of mgpc, mgp"),
+        ("random", {"n_features": 3}, "setting of random = 'n_features': expected one of design"),
+        ("mgpc", {"acquisition": "kg"}, "acquisition = 'kg': expected one of ei, pi, ucb"),
+        ("mgpc", {"n_features": 0}, "n_features = 0: expected a whole number of at least 1"),
+        ("mgpc", {"solver": "newton"}, "solver = 'newton': expected one of projected, trust-constr"),
+        ("full_space", {"n_starts": 50, "n_candidates": 10}, "n_candidates = 10: expected a whole number of at least 50"),
+    ],
+)
+def test_bad_settings_are_named(name, settings, message):
+    with pytest.raises(ValueError, match=message):
+        methods.by_name(name, **settings)
+
+
+def test_more_features_than_inputs_are_named(rng):
+    with pytest.raises(ValueError, match="n_features = 8: expected at most the dimension of the space, 7"):
+        methods.by_name("mgpc", n_features=8).suggest(history(rng), 1, (0, 0))
