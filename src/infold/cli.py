@@ -55,7 +55,7 @@ def run(
                 seed=seed,
             )
     except ValueError as error:
-        console.print(f"[red]{error}[/red]", highlight=False, soft_wrap=True)
+        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from None
 
     def observe(x: np.ndarray) -> float:

@@ -63,9 +63,9 @@ class FeatureSpace:
     """Deviation of a normal prior on the encoder's weights, which overfit without it; None: none, as in the paper."""
     max_iterations: int = 100
     """Training iterations from a fresh start."""
-    max_warm_iterations: int = 10
+    max_warm_iterations: int = 3
     """Training iterations from the last suggestion's parameters."""
-    restart_every: int = 25
+    restart_every: int = 10
     """A fresh start competes with the warm one whenever this many evaluations have been made."""
     n_candidates: int = 5000
     """Points of the random search."""
