@@ -84,3 +84,79 @@ def test_misuse_says_what_to_do(tmp_path):
     runner.invoke(app, ["run", "thomson", "--method", "random", "--trials", "3", "--out", str(other)])
     result = runner.invoke(app, ["run", "rosenbrock-linear", "--resume", "--out", str(other)])
     assert "holds a run of thomson, not of rosenbrock-linear" in result.output.replace("\n", " ")
+
+
+SPACE = '[a]\ntype = "float"\nlow = -1.0\nhigh = 1.0\n[n]\ntype = "int"\nlow = 0\nhigh = 5\n'
+
+
+def write_space(tmp_path: Path) -> str:
+    path = tmp_path / "space.toml"
+    path.write_text(SPACE)
+    return str(path)
+
+
+def test_minimizes_a_users_function_with_workers_and_continues_it(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("def objective(p):\n    return p['a'] ** 2 + p['n']\n")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["minimize", "mine:objective", "--space", write_space(tmp_path), "--method", "random", "--workers", "2"]
+    path = tmp_path / "run.json"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for trials in ("8", "12"):
+        program = [sys.executable, "-m", "infold", *arguments, "--trials", trials, "--checkpoint", str(path)]
+        done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        assert "best value" in done.stdout
+    assert "8 evaluations already done" in done.stdout
+    found = evaluations(path)
+    assert len(found) == 12
+    assert all(e["y"] == e["x"]["a"] ** 2 + e["x"]["n"] and isinstance(e["x"]["n"], int) for e in found)
+
+
+def test_minimizes_an_external_program(tmp_path):
+    script = tmp_path / "simulate.py"
+    script.write_text("import sys\nprint('log line')\nprint(float(sys.argv[1]) ** 2 + int(sys.argv[2]))\n")
+    path = tmp_path / "run.json"
+    arguments = ["minimize", "--command", f"{sys.executable} {script} {{a}} {{n}}", "--space", write_space(tmp_path)]
+    options = ["--method", "random", "--trials", "6", "--workers", "2", "--checkpoint", str(path)]
+    result = runner.invoke(app, [*arguments, *options])
+    assert result.exit_code == 0, result.output
+    assert all(abs(e["y"] - e["x"]["a"] ** 2 - e["x"]["n"]) < 1e-12 for e in evaluations(path))
+
+
+def test_program_that_fails_or_hangs_ends_the_run_after_some_failures(tmp_path):
+    for script, text in (("import sys; sys.exit(3)", "ended with status 3"), ("import time; time.sleep(60)", "timed out")):
+        path = tmp_path / "program.py"
+        path.write_text(script)
+        arguments = ["minimize", "--command", f"{sys.executable} {path} {{a}} {{n}}", "--space", write_space(tmp_path)]
+        result = runner.invoke(app, [*arguments, "--method", "random", "--timeout", "0.3", "--max-failures", "2"])
+        assert result.exit_code == 1
+        assert text in result.output.replace("\n", " ")
+        assert "no evaluation succeeded" in result.output
+
+
+def test_command_runs_without_a_shell(tmp_path):
+    space = tmp_path / "space.toml"
+    space.write_text('[c]\ntype = "categorical"\nchoices = ["; touch broken", "$(touch broken)"]\n')
+    script = tmp_path / "program.py"
+    script.write_text("import sys\nassert 'touch' in sys.argv[1]\nprint(1)\n")
+    arguments = ["minimize", "--command", f"{sys.executable} {script} {{c}}", "--space", str(space), "--trials", "4"]
+    result = runner.invoke(app, [*arguments, "--method", "random"])
+    assert result.exit_code == 0, result.output
+    assert not Path("broken").exists()
+
+
+def test_misuse_of_minimize_says_what_to_do(tmp_path):
+    space = write_space(tmp_path)
+    for arguments, message in (
+        (["--space", space], "expected an objective: either module:function, or --command"),
+        (["math:sqrt"], "--space is missing"),
+        (["math", "--space", space], "objective = 'math': expected module:function"),
+        (["math:nothing", "--space", space], "objective = 'math:nothing': module 'math' has no attribute 'nothing'"),
+        (["no_such_module:f", "--space", space], "No module named 'no_such_module'"),
+        (["math:pi", "--space", space], "objective = 'math:pi': expected a function"),
+        (["--command", "./simulate {b}", "--space", space], "command has {b}: expected one of a, n"),
+        (["--command", "'", "--space", space], "No closing quotation"),
+        (["math:sqrt", "--space", str(tmp_path / "none.toml")], "No such file"),
+    ):
+        result = runner.invoke(app, ["minimize", *arguments])
+        assert result.exit_code == 2, result.output
+        assert message in result.output.replace("\n", " ")

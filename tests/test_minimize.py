@@ -81,7 +81,7 @@ def test_the_objective_cannot_change_what_is_recorded():
 def test_run_without_a_finite_value_says_so():
     result = infold.minimize(lambda x: float("nan"), BOUNDS, method="random", n_trials=3, seed=0)
     assert not result.success
-    assert result.message == "no evaluation returned a finite value"
+    assert result.message.startswith("no evaluation returned a finite value")
 
 
 def test_progress_bar_reports_the_best_value(capsys):

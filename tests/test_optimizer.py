@@ -1,10 +1,11 @@
 import json
+import resource
 
 import numpy as np
 import pytest
 from scipy.optimize import Bounds
 
-from infold import Float, Optimizer, Space
+from infold import Bool, Categorical, Float, Int, Optimizer, Space
 from infold.methods import FeatureSpace, FullSpace
 
 BOUNDS = [(-1.0, 2.0)] * 4
@@ -81,22 +82,25 @@ def test_foreign_and_truncated_files_are_named(tmp_path, text, message):
         Optimizer.load(path)
 
 
-def test_failed_save_keeps_the_previous_file(tmp_path, monkeypatch):
+def test_disk_full_while_saving_keeps_the_previous_file(tmp_path):
+    """The kernel refuses to write more than so many bytes, as a full disk would."""
     optimizer = Optimizer(BOUNDS, method="random", seed=0)
-    advance(optimizer, 2)
+    advance(optimizer, 20)
     path = tmp_path / "run.json"
     optimizer.save(path)
     before = path.read_text()
     advance(optimizer, 1)
-
-    def disk_full(*args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", disk_full)
-    with pytest.raises(OSError, match="No space left"):
-        optimizer.save(path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            optimizer.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_text() == before
     assert [p.name for p in tmp_path.iterdir()] == ["run.json"]
+    optimizer.save(path)
+    assert len(Optimizer.load(path)) == 21
 
 
 def test_points_never_asked_for_and_repeated_points_are_welcome():
@@ -208,3 +212,35 @@ def test_bad_evaluations_are_named_and_nothing_is_kept(x, y, message):
     with pytest.raises(ValueError, match=message):
         optimizer.tell(x, y)
     assert len(optimizer) == 0
+
+
+def test_small_discrete_space_is_searched_without_repeats_until_it_is_exhausted():
+    space = {"n": Int(1, 3), "c": Categorical(["a", "b"]), "b": Bool()}
+    optimizer = Optimizer(space, method=FullSpace(n_candidates=20), n_initial=3, seed=0)
+    seen = []
+    for _ in range(12):
+        x = optimizer.ask()
+        seen.append(tuple(x.values()))
+        optimizer.tell(x, x["n"] + x["b"])
+    assert len(set(seen)) == 12
+    assert optimizer.best[1] == 1
+    optimizer.tell(optimizer.ask(), 1.0)  # nothing new is left
+
+
+def test_what_is_told_to_the_model_is_the_point_that_was_evaluated():
+    optimizer = Optimizer({"n": Int(0, 10), "x": Float(0, 1)}, method="random", seed=0)
+    x = optimizer.ask()
+    optimizer.tell(x, 1.0)
+    np.testing.assert_array_equal(optimizer.history.x[0], optimizer.space.encode(x))
+    assert (optimizer.history.x[0, 0] * 11 - 0.5) % 1 == pytest.approx(0.0, abs=1e-9)
+
+
+def test_400_parallel_suggestions_have_no_duplicates():
+    optimizer = Optimizer([(0.0, 1.0)] * 10, method="full_space", n_initial=8, seed=0)
+    seen = set()
+    for _ in range(100):
+        points = optimizer.ask(4)
+        seen |= {tuple(x) for x in points}
+        for x in points:
+            optimizer.tell(x, sphere(x))
+    assert len(seen) == 400

@@ -1,8 +1,34 @@
 """Bayesian optimization of expensive functions of many variables, in a feature space learned from the evaluations."""
 
-from infold import problems
-from infold.minimize import minimize
-from infold.optimizer import Optimizer
-from infold.space import Float, Space
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Float", "Optimizer", "Space", "minimize", "problems"]
+if TYPE_CHECKING:
+    from infold import problems
+    from infold.minimize import minimize
+    from infold.optimizer import Optimizer
+    from infold.space import Bool, Categorical, Float, Int, Space
+
+__all__ = ["Bool", "Categorical", "Float", "Int", "Optimizer", "Space", "minimize", "problems"]
+
+# JAX is loaded when something needs it: worker processes and `infold --help` do not.
+_HOMES = {
+    "minimize": "infold.minimize",
+    "Optimizer": "infold.optimizer",
+    **dict.fromkeys(("Bool", "Categorical", "Float", "Int", "Space"), "infold.space"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name == "problems":
+        value = importlib.import_module("infold.problems")
+    else:
+        raise AttributeError(f"module 'infold' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,6 +1,10 @@
 """The SciPy-shaped front door."""
 
+import copy
+import logging
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -9,40 +13,56 @@ from scipy.optimize import OptimizeResult
 from infold import _checks
 from infold.methods import Method
 from infold.optimizer import Optimizer
+from infold.space import Point, Space
+from infold.workers import open_workers
 
+_log = logging.getLogger(__name__)
 Callback = Callable[[OptimizeResult], Any]
 
 
 def minimize(
     fun: Callable[[Any], float],
-    bounds: object,
+    bounds: object = None,
     *,
     method: str | Method = "mgpc",
     n_features: int | None = None,
     acquisition: str | None = None,
     n_initial: int = 10,
+    initial: str = "sobol",
     n_trials: int = 100,
     seed: int | None = None,
     direction: str = "minimize",
     x0: Sequence | np.ndarray | None = None,
     y0: Sequence[float] | np.ndarray | None = None,
+    workers: int | Callable = 1,
+    n_parallel: int | None = None,
+    max_failures: int = 10,
+    checkpoint: str | os.PathLike | None = None,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> OptimizeResult:
     """Minimize an expensive function of many variables.
 
     Args:
-        fun: called with one point (an array, or a dict where `bounds` is one); returns its value. NaN: the evaluation failed.
-        bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`.
+        fun: called with one point (a dict where `bounds` is one, else an array, or a list where not all parameters are
+            floats); returns its value. An exception, NaN or infinity is a failed evaluation: it is kept and avoided.
+        bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`. Not needed to resume.
         method: a name from `infold.methods.NAMES`, or a method.
         n_features: dimension of the feature space; default min(10, D // 2), at least 1.
         acquisition: "ei" (the default), "pi" or "ucb".
         n_initial: evaluations before the model is used.
+        initial: how they are chosen, "sobol" or "uniform".
         n_trials: evaluations in all, the initial ones and `y0` included.
         seed: of all randomness.
         direction: "minimize" or "maximize".
         x0: points to evaluate first, or that have been evaluated already where `y0` is given.
         y0: values at `x0` that the caller already has.
+        workers: evaluations at once: a number of processes (-1: one per core), or a map-like callable such as the map of
+            an executor, of a multiprocessing pool or of a Dask client.
+        n_parallel: evaluations under way at once, where `workers` does not say.
+        max_failures: so many failed evaluations in a row end the run.
+        checkpoint: a file that is written after every evaluation. If it exists the run in it is continued, with its own
+            space, method and seed.
         callback: called after every evaluation with the result so far; stops the run by returning True or raising
             StopIteration.
         progress: show a progress bar.
@@ -51,29 +71,38 @@ def minimize(
         A `scipy.optimize.OptimizeResult` with x, fun, nfev, success, message, x_iters, func_vals and the optimizer itself.
     """
     _checks.at_least("n_trials", n_trials, 1)
-    optimizer = Optimizer(
-        bounds,
-        method=method,
-        n_features=n_features,
-        acquisition=acquisition,
-        n_initial=n_initial,
-        seed=seed,
-        direction=direction,
-    )
-    first = _points(x0, optimizer.space.dimension)
-    if y0 is not None:
-        values = np.atleast_1d(np.asarray(y0, dtype=np.float64))
-        if values.shape != (len(first),):
-            raise ValueError(f"y0 has shape {values.shape}: expected one value for each of the {len(first)} points of x0")
-        for x, y in zip(first, values, strict=True):
-            optimizer.tell(x, y)
-        first = []
+    _checks.at_least("max_failures", max_failures, 1)
+    if checkpoint is not None and os.path.exists(checkpoint):
+        optimizer = Optimizer.load(checkpoint)
+        if bounds is not None and Space.of(bounds) != optimizer.space:
+            raise ValueError(f"{checkpoint} holds a run in another space: delete it or choose another file")
+    elif bounds is None:
+        raise ValueError("bounds = None: expected a space, or a checkpoint of an earlier run")
+    else:
+        optimizer = Optimizer(
+            bounds,
+            method=method,
+            n_features=n_features,
+            acquisition=acquisition,
+            n_initial=n_initial,
+            initial=initial,
+            seed=seed,
+            direction=direction,
+        )
+    first = _new_points(optimizer, x0, y0)
+    options: dict[str, Any] = {
+        "first": first,
+        "workers": workers,
+        "n_parallel": n_parallel,
+        "max_failures": max_failures,
+        "checkpoint": checkpoint,
+    }
     if not progress:
-        return drive(optimizer, fun, n_trials, first=first, callback=callback)
+        return drive(optimizer, fun, n_trials, callback=callback, **options)
     from infold.report.progress import RunProgress
 
-    with RunProgress(n_trials) as bar:
-        return drive(optimizer, fun, n_trials, first=first, callback=_both(bar.update, callback))
+    with RunProgress(n_trials, done=len(optimizer)) as bar:
+        return drive(optimizer, fun, n_trials, callback=_both(bar.update, callback), **options)
 
 
 def drive(
@@ -82,24 +111,55 @@ def drive(
     n_trials: int,
     *,
     first: Sequence = (),
+    workers: int | Callable = 1,
+    n_parallel: int | None = None,
+    max_failures: int = 10,
+    checkpoint: str | os.PathLike | None = None,
     callback: Callback | None = None,
 ) -> OptimizeResult:
-    """Evaluate until `n_trials` evaluations have been told: the points of `first`, then what the optimizer asks for."""
-    waiting = [optimizer.space.decode(optimizer.space.encode(x)) for x in first]
-    already = len(optimizer)
+    """Evaluate until `n_trials` evaluations have been told: pending points, those of `first`, then what the optimizer asks."""
+    again = optimizer.pending
+    waiting = list(first)
+    already, failures = len(optimizer), 0
     message = f"all {n_trials} evaluations done"
-    while len(optimizer) < n_trials:
-        x = waiting.pop(0) if waiting else optimizer.ask()
-        optimizer.tell(x, fun(x.copy()))
-        if callback is not None:
-            try:
-                stop = callback(_result(optimizer, already, "running"))
-            except StopIteration:
-                stop = True
-            if stop is True:
-                message = f"stopped by the callback after {len(optimizer)} evaluations"
+    in_flight: dict[Future, Point] = {}
+
+    def next_point() -> Point:
+        if again:
+            return again.pop(0)
+        if waiting:
+            optimizer.expect(waiting.pop(0))
+            return optimizer.pending[-1]
+        return optimizer.ask()
+
+    with open_workers(fun, workers, n_parallel) as pool:
+        stop = False
+        while not stop:
+            while len(in_flight) < pool.capacity and len(optimizer) + len(in_flight) < n_trials:
+                x = next_point()
+                in_flight[pool.submit(copy.copy(x))] = x
+            if not in_flight:
                 break
+            for future in pool.wait(in_flight):
+                x, outcome = in_flight.pop(future), future.result()
+                optimizer.tell(x, outcome.value)
+                if checkpoint is not None:
+                    optimizer.save(checkpoint)
+                failures = failures + 1 if outcome.value is None else 0
+                if outcome.error is not None:
+                    _log.warning("evaluation %d failed: %s", len(optimizer), outcome.error)
+                if failures >= max_failures:
+                    message, stop = f"stopped after {failures} failures in a row, the last: {outcome.error}", True
+                elif callback is not None and _wants_to_stop(callback, _result(optimizer, already, "running")):
+                    message, stop = f"stopped by the callback after {len(optimizer)} evaluations", True
     return _result(optimizer, already, message)
+
+
+def _wants_to_stop(callback: Callback, result: OptimizeResult) -> bool:
+    try:
+        return callback(result) is True
+    except StopIteration:
+        return True
 
 
 def _result(optimizer: Optimizer, already: int, message: str) -> OptimizeResult:
@@ -110,20 +170,39 @@ def _result(optimizer: Optimizer, already: int, message: str) -> OptimizeResult:
         nfev=len(optimizer) - already,
         nit=len(optimizer),
         success=best is not None,
-        message=message if best is not None else "no evaluation returned a finite value",
+        message=message if best is not None else f"no evaluation returned a finite value ({message})",
         x_iters=optimizer.points,
         func_vals=optimizer.values,
         optimizer=optimizer,
     )
 
 
-def _points(x0: object, dimension: int) -> list:
+def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
+    """Tell the evaluations that the caller has, return the points that are still to be evaluated."""
+    space = optimizer.space
+    units = [space.encode(x) for x in _points(x0)]
+    known = [space.encode(x) for x in (*optimizer.points, *optimizer.pending)]
+    new = [not any(np.array_equal(unit, other) for other in known) for unit in units]
+    points = [space.decode(unit) for unit in units]
+    if y0 is None:
+        return [x for x, is_new in zip(points, new, strict=True) if is_new]
+    values = np.atleast_1d(np.asarray(y0, dtype=np.float64))
+    if values.shape != (len(points),):
+        raise ValueError(f"y0 has shape {values.shape}: expected one value for each of the {len(points)} points of x0")
+    for x, y, is_new in zip(points, values, new, strict=True):
+        if is_new:
+            optimizer.tell(x, y)
+    return []
+
+
+def _points(x0: Any) -> list:
+    """One point or several as a list."""
     if x0 is None:
         return []
     if isinstance(x0, dict):
         return [x0]
-    points = list(x0)  # type: ignore[call-overload]
-    return [np.asarray(x0)] if points and np.ndim(points[0]) == 0 and not isinstance(points[0], dict) else points
+    several = len(x0) > 0 and (isinstance(x0[0], dict) or np.ndim(x0[0]) > 0)
+    return list(x0) if several or len(x0) == 0 else [x0]
 
 
 def _both(first: Callback, second: Callback | None) -> Callback:

@@ -1,23 +1,20 @@
 """Ask for points, tell their values: Algorithm 1 of the paper, with the evaluation left to the caller."""
 
-import base64
-import json
 import math
 import os
 import secrets
-import tempfile
-from pathlib import Path
+import time
 from typing import Any
 
 import numpy as np
 
-from infold import _checks, methods
+from infold import _checks, methods, runfile
 from infold.history import History
 from infold.methods import Cache, Method, RandomSearch
 from infold.space import Point, Space
 
-FORMAT, VERSION = "infold-run", 1
 DIRECTIONS = ("minimize", "maximize")
+_TRIES = 100  # random points tried in place of a known one; a space that small is exhausted anyway
 
 
 class Optimizer:
@@ -67,9 +64,14 @@ class Optimizer:
         self.direction = _checks.one_of("direction", direction, DIRECTIONS)
         self.diagnostics: dict[str, Any] = {}
         """What the method said about its last suggestion."""
+        self.ask_seconds = 0.0
+        """How long the last `ask` took."""
+        self.metadata: dict[str, Any] = {}
+        """Whatever `save` was given to keep with the run."""
         self._x: list[np.ndarray] = []
         self._points: list[Point] = []
         self._y: list[float] = []
+        self._lines: list[str] = []  # the evaluations as the run file holds them
         self._pending: list[np.ndarray] = []
         self._pending_points: list[Point] = []
         self._n_asked = 0
@@ -115,6 +117,7 @@ class Optimizer:
 
     def ask(self, n: int | None = None) -> Any:
         """The next point to evaluate, or a list of the next n. They stay pending until they are told."""
+        began = time.perf_counter()
         count = 1 if n is None else _checks.at_least("n", n, 1)
         history = self.history
         n_design = min(count, max(0, self.n_initial - len(self._y) - len(self._pending)))
@@ -127,11 +130,28 @@ class Optimizer:
             suggestion = self.method.suggest(history, count - n_design, key, self._cache)
             self._cache, self.diagnostics = suggestion.cache, suggestion.diagnostics
             units += list(suggestion.x)
+        points = [self._fresh(unit, self._n_asked + i) for i, unit in enumerate(units)]
         self._n_asked += count
-        points = [self.space.decode(unit) for unit in units]
-        self._pending += [self.space.encode(point) for point in points]
-        self._pending_points += points
+        self.ask_seconds = time.perf_counter() - began
         return points[0] if n is None else points
+
+    def _fresh(self, unit: np.ndarray, iteration: int) -> Point:
+        """The point at `unit`, from now on pending; a random one where it is known already, as happens among few choices."""
+        rng = np.random.default_rng([self.seed, iteration, 1])
+        known = {x.tobytes() for x in (*self._x, *self._pending)}
+        point = self.space.decode(unit)
+        for _ in range(_TRIES):
+            if self.space.encode(point).tobytes() not in known:
+                break
+            point = self.space.decode(rng.uniform(size=self.space.dimension))
+        self.expect(point)
+        return point
+
+    def expect(self, x: object) -> None:
+        """Count x as pending though it was not asked for."""
+        unit = self.space.encode(x)
+        self._pending.append(unit)
+        self._pending_points.append(self.space.decode(unit))
 
     def tell(self, x: object, y: float | None) -> None:
         """Report the value at x, whether or not it was asked for. None or NaN: the evaluation failed."""
@@ -149,42 +169,31 @@ class Optimizer:
         self._x.append(unit)
         self._points.append(self.space.decode(unit))
         self._y.append(value)
+        self._lines.append(runfile.evaluation_line(self._points[-1], value))
 
     def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
         """Write everything to a JSON file that `load` continues from. The file is replaced at once or not at all."""
         kind, settings = methods.to_settings(self.method)
-        _write_atomically(
-            Path(path),
-            json.dumps(
-                {
-                    "format": FORMAT,
-                    "version": VERSION,
-                    "metadata": metadata or {},
-                    "space": self.space.to_json(),
-                    "method": {"kind": kind, "settings": settings},
-                    "n_initial": self.n_initial,
-                    "initial": self._design.design,
-                    "seed": self.seed,
-                    "direction": self.direction,
-                    "n_asked": self._n_asked,
-                    "evaluations": [
-                        {"x": _plain(x), "y": None if math.isnan(y) else y} for x, y in zip(self._points, self._y, strict=True)
-                    ],
-                    "pending": [_plain(x) for x in self._pending_points],
-                    "cache": {name: _to_text(array) for name, array in self._cache.items()},
-                },
-                indent=1,
-                allow_nan=False,
-            ),
-        )
+        if metadata is not None:
+            self.metadata = metadata
+        head = {
+            "metadata": self.metadata,
+            "space": self.space.to_json(),
+            "method": {"kind": kind, "settings": settings},
+            "n_initial": self.n_initial,
+            "initial": self._design.design,
+            "seed": self.seed,
+            "direction": self.direction,
+            "n_asked": self._n_asked,
+            "pending": [runfile.plain(x) for x in self._pending_points],
+            "cache": {name: runfile.to_text(array) for name, array in self._cache.items()},
+        }
+        runfile.write(path, head, self._lines)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Optimizer":
         """The run that `save` wrote to `path`; it continues exactly as the saved one would have."""
-        return cls._from_json(read_run(path))
-
-    @classmethod
-    def _from_json(cls, data: dict[str, Any]) -> "Optimizer":
+        data = runfile.read(path)
         optimizer = cls(
             Space.from_json(data["space"]),
             method=methods.from_settings(data["method"]["kind"], data["method"]["settings"]),
@@ -196,48 +205,8 @@ class Optimizer:
         for evaluation in data["evaluations"]:
             optimizer.tell(evaluation["x"], evaluation["y"])
         for point in data["pending"]:
-            unit = optimizer.space.encode(point)
-            optimizer._pending.append(unit)
-            optimizer._pending_points.append(optimizer.space.decode(unit))
+            optimizer.expect(point)
+        optimizer.metadata = data["metadata"]
         optimizer._n_asked = data["n_asked"]
-        optimizer._cache = {name: _from_text(text) for name, text in data["cache"].items()}
+        optimizer._cache = {name: runfile.from_text(text) for name, text in data["cache"].items()}
         return optimizer
-
-
-def read_run(path: str | os.PathLike) -> dict[str, Any]:
-    """The contents of a run file, checked."""
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a run file of infold, or is cut short: {error}") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a run file of infold")
-    if data.get("version") != VERSION:
-        raise ValueError(f"{path} has version {data.get('version')}: this infold reads version {VERSION}")
-    return data
-
-
-def _plain(point: Point) -> Any:
-    return point if isinstance(point, dict) else point.tolist()
-
-
-def _to_text(array: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype="<f8").tobytes()).decode("ascii")
-
-
-def _from_text(text: str) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    """Write to a file beside `path`, flush it to the disk, then rename: a crash leaves the old file or the new one."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

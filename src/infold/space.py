@@ -1,74 +1,230 @@
-"""The user's parameters and the unit cube that everything else works in."""
+"""The user's parameters and the unit cube that everything else works in.
+
+Every parameter takes `width` coordinates of the cube. Rounding and one-hot coding happen here and nowhere else: `decode` takes
+any point of the cube to values that can be evaluated, `encode` takes values back to the one point that stands for them.
+"""
 
 import math
+import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import Bounds
 
-Point = np.ndarray | dict[str, Any]
-"""A point as the user writes it: an array, or a dict where the space was given as one."""
+Point = np.ndarray | list | dict[str, Any]
+"""A point as the user writes it: a dict where the space was given as one; else an array, or a list where not all are floats."""
+
+
+class Parameter(ABC):
+    """One parameter of a space."""
+
+    kind: ClassVar[str]
+
+    @property
+    def width(self) -> int:
+        """How many coordinates of the unit cube it takes."""
+        return 1
+
+    @abstractmethod
+    def check(self, name: str) -> None:
+        """Raise when the definition makes no sense."""
+
+    @abstractmethod
+    def encode(self, name: str, value: Any) -> list[float]:
+        """The coordinates of `value`."""
+
+    @abstractmethod
+    def decode(self, unit: np.ndarray) -> Any:
+        """The value at coordinates `unit`, always a legal one."""
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} = {value!r}: expected a number") from None
+    if isinstance(value, str | bytes):
+        raise ValueError(f"{name} = {value!r}: expected a number")
+    return number
+
+
+def _check_limits(name: str, low: float, high: float, log: bool) -> None:
+    pair = f"{name} = ({low}, {high})"
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"{pair}: expected finite limits")
+    if not low < high:
+        raise ValueError(f"{pair}: lower must be below upper")
+    if log and low <= 0:
+        raise ValueError(f"{pair}: a logarithmic scale needs a lower limit above 0")
+
+
+def _between(name: str, number: float, low: float, high: float) -> None:
+    slack = 1e-9 * (high - low)
+    if not low - slack <= number <= high + slack:
+        raise ValueError(f"{name} = {number}: expected a value in [{low}, {high}]")
+
+
+def _to_unit(value: float, low: float, high: float, log: bool) -> float:
+    if log:
+        value, low, high = math.log(max(value, low)), math.log(low), math.log(high)
+    return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+def _from_unit(unit: float, low: float, high: float, log: bool) -> float:
+    if unit in (0.0, 1.0):
+        return high if unit else low
+    value = math.exp(math.log(low) + unit * (math.log(high) - math.log(low))) if log else low + unit * (high - low)
+    return min(high, max(low, value))
 
 
 @dataclass(frozen=True)
-class Float:
+class Float(Parameter):
     """A real number in [low, high], searched on a linear or logarithmic scale."""
 
     low: float
     high: float
     log: bool = False
+    kind: ClassVar[str] = "float"
 
     def check(self, name: str) -> None:
-        """Raise when the limits make no sense."""
-        pair = f"{name} = ({self.low}, {self.high})"
-        if not (math.isfinite(self.low) and math.isfinite(self.high)):
-            raise ValueError(f"{pair}: expected finite limits")
-        if not self.low < self.high:
-            raise ValueError(f"{pair}: lower must be below upper")
-        if self.log and self.low <= 0:
-            raise ValueError(f"{pair}: a logarithmic scale needs a lower limit above 0")
+        _check_limits(name, self.low, self.high, self.log)
 
-    def encode(self, name: str, value: Any) -> float:
-        """The place of `value` in [0, 1]."""
-        try:
-            value = float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"{name} = {value!r}: expected a number") from None
-        slack = 1e-9 * (self.high - self.low)
-        if not self.low - slack <= value <= self.high + slack:
-            raise ValueError(f"{name} = {value}: expected a value in [{self.low}, {self.high}]")
-        low, high = self.low, self.high
-        if self.log:
-            value, low, high = math.log(max(value, low)), math.log(low), math.log(high)
-        return min(1.0, max(0.0, (value - low) / (high - low)))
+    def encode(self, name: str, value: Any) -> list[float]:
+        number = _number(name, value)
+        _between(name, number, self.low, self.high)
+        return [_to_unit(number, self.low, self.high, self.log)]
 
-    def decode(self, unit: float) -> float:
-        """The value at place `unit`, never outside the limits, which are met exactly."""
-        if unit in (0.0, 1.0):
-            return self.high if unit else self.low
-        if self.log:
-            value = math.exp(math.log(self.low) + unit * (math.log(self.high) - math.log(self.low)))
-        else:
-            value = self.low + unit * (self.high - self.low)
-        return min(self.high, max(self.low, value))
+    def decode(self, unit: np.ndarray) -> float:
+        return float(_from_unit(float(unit[0]), self.low, self.high, self.log))
+
+
+@dataclass(frozen=True)
+class Int(Parameter):
+    """A whole number low, low + step, ... up to high. Each stands for an equal share of the scale."""
+
+    low: int
+    high: int
+    log: bool = False
+    step: int = 1
+    kind: ClassVar[str] = "int"
+
+    def check(self, name: str) -> None:
+        for label, value, least in (("low", self.low, -math.inf), ("high", self.high, -math.inf), ("step", self.step, 1)):
+            if isinstance(value, bool) or not math.isfinite(value) or int(value) != value or value < least:
+                more = " of at least 1" if label == "step" else ""
+                raise ValueError(f"{name}.{label} = {value!r}: expected a whole number{more}")
+        _check_limits(name, self.low, self.high, self.log)
+        if self.log and self.step != 1:
+            raise ValueError(f"{name}.step = {self.step}: expected 1 on a logarithmic scale")
+        if self.low + self.step > self.high:
+            raise ValueError(f"{name}.step = {self.step}: expected at most high - low, {self.high - self.low}")
+
+    @property
+    def _edges(self) -> tuple[float, float]:
+        """The scale, half a step wider than the values."""
+        last = self.low + (self.high - self.low) // self.step * self.step
+        return self.low - self.step / 2, last + self.step / 2
+
+    def encode(self, name: str, value: Any) -> list[float]:
+        number = _number(name, value)
+        _between(name, number, self.low, self.high)
+        if abs(number - self._nearest(number)) > 1e-9 * max(1.0, abs(number)):
+            steps = f" in steps of {self.step} from {self.low}" if self.step > 1 else ""
+            raise ValueError(f"{name} = {value!r}: expected a whole number{steps}")
+        return [_to_unit(self._nearest(number), *self._edges, self.log)]
+
+    def _nearest(self, number: float) -> int:
+        last = (self.high - self.low) // self.step
+        return int(self.low + self.step * min(last, max(0, round((number - self.low) / self.step))))
+
+    def decode(self, unit: np.ndarray) -> int:
+        return self._nearest(_from_unit(float(unit[0]), *self._edges, self.log))
+
+
+_OFF, _ON = 0.25, 0.75  # the middles of the two halves of [0, 1], as of an Int with two values
+
+
+@dataclass(frozen=True)
+class Categorical(Parameter):
+    """One of several choices without an order, one coordinate each."""
+
+    choices: tuple[Any, ...]
+    kind: ClassVar[str] = "categorical"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.choices, str) or not isinstance(self.choices, Sequence):
+            raise ValueError(f"choices = {self.choices!r}: expected a list of choices")
+        object.__setattr__(self, "choices", tuple(self.choices))
+
+    @property
+    def width(self) -> int:
+        return len(self.choices)
+
+    def check(self, name: str) -> None:
+        if len(self.choices) < 2:
+            raise ValueError(f"{name}.choices = {list(self.choices)}: expected at least two choices")
+        for i, choice in enumerate(self.choices):
+            if not isinstance(choice, str | int | float | bool | None):
+                raise ValueError(f"{name}.choices[{i}] = {choice!r}: expected text, a number, a bool or None")
+            if self._index(choice) != i:
+                raise ValueError(f"{name}.choices[{i}] = {choice!r}: expected every choice once")
+
+    def _index(self, value: Any) -> int | None:
+        matches = (i for i, c in enumerate(self.choices) if c == value and isinstance(c, bool) == isinstance(value, bool))
+        return next(matches, None)
+
+    def encode(self, name: str, value: Any) -> list[float]:
+        index = self._index(value.item() if isinstance(value, np.generic) else value)
+        if index is None:
+            raise ValueError(f"{name} = {value!r}: expected one of {', '.join(map(repr, self.choices))}")
+        return [_ON if i == index else _OFF for i in range(self.width)]
+
+    def decode(self, unit: np.ndarray) -> Any:
+        return self.choices[int(np.argmax(unit))]
+
+
+@dataclass(frozen=True)
+class Bool(Parameter):
+    """True or False."""
+
+    kind: ClassVar[str] = "bool"
+
+    def check(self, name: str) -> None:
+        pass
+
+    def encode(self, name: str, value: Any) -> list[float]:
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} = {value!r}: expected True or False")
+        return [_ON if value else _OFF]
+
+    def decode(self, unit: np.ndarray) -> bool:
+        return bool(unit[0] >= 0.5)
+
+
+_KINDS: dict[str, type[Parameter]] = {kind.kind: kind for kind in (Float, Int, Categorical, Bool)}
 
 
 class Space:
-    """Named parameters. Points are dicts where the space was given as a dict, arrays otherwise."""
+    """Parameters, named or numbered."""
 
-    def __init__(self, parameters: Mapping[str, Float], *, named: bool = True) -> None:
+    def __init__(self, parameters: Mapping[str, Parameter], *, named: bool = True) -> None:
         if not parameters:
             raise ValueError("space is empty: expected at least one parameter")
         for name, parameter in parameters.items():
+            if not isinstance(parameter, Parameter):
+                raise ValueError(f"{name} = {parameter!r}: expected a Float, Int, Categorical or Bool")
             parameter.check(name)
         self.parameters = dict(parameters)
         self.named = named
+        self._ends = np.cumsum([parameter.width for parameter in self.parameters.values()])
 
     @classmethod
     def of(cls, space: object) -> "Space":
-        """A Space from a Space, a dict of parameters or (low, high) pairs, a list of such pairs, or a SciPy `Bounds`."""
+        """A Space from a Space, a dict or list of parameters or (low, high) pairs, or a SciPy `Bounds`."""
         if isinstance(space, Space):
             return space
         if isinstance(space, Mapping):
@@ -79,15 +235,23 @@ class Space:
             space = space.tolist()
         if not isinstance(space, Sequence) or isinstance(space, str):
             raise ValueError(f"bounds = {space!r}: expected a list of (low, high) pairs, a dict or a SciPy Bounds")
-        pairs = {f"bounds[{i}]": _parameter(f"bounds[{i}]", value) for i, value in enumerate(space)}
-        for name, parameter in pairs.items():
-            parameter.check(name)
-        return cls({f"x{i}": parameter for i, parameter in enumerate(pairs.values())}, named=False)
+        for i, value in enumerate(space):
+            _parameter(f"bounds[{i}]", value).check(f"bounds[{i}]")
+        return cls({f"x{i}": _parameter(f"bounds[{i}]", value) for i, value in enumerate(space)}, named=False)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> "Space":
+        """A space from a TOML file: one table per parameter, with its `type` and that type's fields."""
+        try:
+            tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} is not a TOML file: {error}") from error
+        return cls({name: _from_fields(name, fields) for name, fields in tables.items()})
 
     @property
     def dimension(self) -> int:
         """D, the dimension of the unit cube."""
-        return len(self.parameters)
+        return int(self._ends[-1])
 
     def encode(self, point: object) -> np.ndarray:
         """The unit-cube coordinates of a point."""
@@ -99,33 +263,54 @@ class Space:
                     raise ValueError(f"x has an unknown parameter {name!r}: expected {', '.join(self.parameters)}")
             values = [point[name] for name in self.parameters]
         else:
-            values = list(np.ravel(np.asarray(point, dtype=object)))
-            if len(values) != self.dimension:
-                raise ValueError(f"x has {len(values)} values: expected {self.dimension}, one per parameter")
-        labels = self.parameters if self.named else [f"x[{i}]" for i in range(self.dimension)]
-        pairs = zip(labels, self.parameters.values(), values, strict=True)
-        return np.array([parameter.encode(label, value) for label, parameter, value in pairs])
+            values = list(point) if isinstance(point, Sequence | np.ndarray) and not isinstance(point, str) else [point]
+            if len(values) != len(self.parameters):
+                raise ValueError(f"x has {len(values)} values: expected {len(self.parameters)}, one per parameter")
+        labels = self.parameters if self.named else [f"x[{i}]" for i in range(len(values))]
+        parts = zip(labels, self.parameters.values(), values, strict=True)
+        return np.concatenate([parameter.encode(label, value) for label, parameter, value in parts])
 
     def decode(self, unit: np.ndarray) -> Point:
         """The point at unit-cube coordinates."""
-        values = [p.decode(float(u)) for p, u in zip(self.parameters.values(), unit, strict=True)]
-        return dict(zip(self.parameters, values, strict=True)) if self.named else np.array(values)
+        parts = np.split(unit, self._ends[:-1])
+        values = [parameter.decode(part) for parameter, part in zip(self.parameters.values(), parts, strict=True)]
+        if self.named:
+            return dict(zip(self.parameters, values, strict=True))
+        return np.array(values) if all(isinstance(p, Float) for p in self.parameters.values()) else values
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which `from_json` restores the space."""
-        return {"named": self.named, "parameters": {name: asdict(p) for name, p in self.parameters.items()}}
+        fields = {name: {"type": p.kind, **asdict(p)} for name, p in self.parameters.items()}  # type: ignore[call-overload]
+        return {"named": self.named, "parameters": fields}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Space":
         """The inverse of `to_json`."""
-        return cls({name: Float(**p) for name, p in data["parameters"].items()}, named=data["named"])
+        return cls({name: _from_fields(name, p) for name, p in data["parameters"].items()}, named=data["named"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and (self.parameters, self.named) == (other.parameters, other.named)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-def _parameter(name: str, value: object) -> Float:
-    if isinstance(value, Float):
+def _parameter(name: str, value: object) -> Parameter:
+    if isinstance(value, Parameter):
         return value
     try:
         low, high = (float(limit) for limit in value)  # type: ignore[attr-defined]
         return Float(low, high)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} = {value!r}: expected a (low, high) pair or a Float") from None
+        raise ValueError(f"{name} = {value!r}: expected a (low, high) pair or a Float, Int, Categorical or Bool") from None
+
+
+def _from_fields(name: str, fields: object) -> Parameter:
+    if not isinstance(fields, dict) or fields.get("type") not in _KINDS:
+        raise ValueError(f"{name} = {fields!r}: expected a table with type = {', '.join(map(repr, _KINDS))}")
+    kind = _KINDS[fields["type"]]
+    try:
+        return kind(**{key: value for key, value in fields.items() if key != "type"})
+    except TypeError:
+        known = ", ".join(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+        given = ", ".join(key for key in fields if key != "type")
+        raise ValueError(f"{name} has the fields {given or 'none'}: a {kind.kind} takes {known or 'none'}") from None

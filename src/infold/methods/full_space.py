@@ -59,47 +59,42 @@ class FullSpace:
         rng = np.random.default_rng(key)
         points: list[np.ndarray] = []
         diagnostics: dict[str, Any] = {}
+        cache = dict(cache or {})
+        clock = Stopwatch()
         try:
+            with clock("fit"):
+                outputs = PowerTransform.of(history.values) if self.transform else Standardization.of(history.values)
+                y = outputs.apply(history.values)
+                data = regression.make_data(history.x, y, padding.bucket_size(len(y) + len(history.pending) + q - 1))
+                trained = regression.fit(_GP, data, warm=cache.get("full_space"))
+                observed = regression.condition(_GP, trained.flat, data)
+            cache["full_space"] = trained.flat
             for _ in range(q):
-                x, diagnostics, cache = self._suggest_one(history, rng, cache or {})
-                points.append(x)
-                history = history.with_pending(x)
+                posterior = self._believe(observed, trained.flat, history, y) if len(history.pending) else observed
+                with clock("search"):
+                    found = self._search(posterior, history, y, rng)
+                if not np.isfinite(found.value):
+                    raise FloatingPointError("the acquisition function is not finite at any start")
+                points.append(found.point)
+                mean, variance = (np.asarray(a)[0] for a in _predict(posterior, found.point[None]))
+                centre, upper = outputs.invert(np.array([mean, mean + np.sqrt(variance)]))
+                diagnostics = {
+                    "log_likelihood": trained.log_likelihood,
+                    "converged": trained.converged,
+                    "n_evaluations": trained.n_evaluations,
+                    "acquisition": found.value,
+                    "mean": float(centre),
+                    "deviation": float(upper - centre),
+                    "distance": float(np.min(np.linalg.norm(history.x - found.point, axis=1))),
+                    "fallback": None,
+                    "seconds": dict(clock.seconds),
+                }
+                history = history.with_pending(found.point)
         except (FloatingPointError, np.linalg.LinAlgError) as error:
             _log.warning("full_space: %s; suggesting random points instead", error)
-            missing = q - len(points)
-            points += list(RandomSearch().suggest(history, missing, key).x)
+            points += list(RandomSearch().suggest(history, q - len(points), key).x)
             diagnostics = {**diagnostics, "fallback": "random"}
-        return Suggestion(np.stack(points), diagnostics, cache or {})
-
-    def _suggest_one(self, history: History, rng: np.random.Generator, cache: Cache) -> tuple[np.ndarray, dict, Cache]:
-        clock = Stopwatch()
-        values = history.values
-        with clock("fit"):
-            outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
-            y = outputs.apply(values)
-            data = regression.make_data(history.x, y, padding.bucket_size(len(y) + len(history.pending)))
-            trained = regression.fit(_GP, data, warm=cache.get("full_space"))
-            posterior = regression.condition(_GP, trained.flat, data)
-            if len(history.pending):
-                posterior = self._believe(posterior, trained.flat, history, y)
-        with clock("search"):
-            found = self._search(posterior, history, y, rng)
-            if not np.isfinite(found.value):
-                raise FloatingPointError("the acquisition function is not finite at any start")
-        mean, variance = _predict(posterior, found.point[None])
-        centre, upper = outputs.invert(np.array([mean[0], mean[0] + np.sqrt(variance[0])]))
-        diagnostics = {
-            "log_likelihood": trained.log_likelihood,
-            "converged": trained.converged,
-            "n_evaluations": trained.n_evaluations,
-            "acquisition": found.value,
-            "mean": float(centre),
-            "deviation": float(upper - centre),
-            "distance": float(np.min(np.linalg.norm(history.x - found.point, axis=1))),
-            "fallback": None,
-            "seconds": clock.seconds,
-        }
-        return found.point, diagnostics, {"full_space": trained.flat}
+        return Suggestion(np.stack(points), diagnostics, cache)
 
     def _believe(self, posterior: Posterior, flat: np.ndarray, history: History, y: np.ndarray) -> Posterior:
         """Pending points enter with the value that the model predicts there: the mean stays, the variance shrinks."""

@@ -1,6 +1,5 @@
 """A live line about a run: trials done, best value, regret, seconds per suggestion, time left."""
 
-import time
 from types import TracebackType
 
 import numpy as np
@@ -20,12 +19,11 @@ class RunProgress:
             TextColumn("{task.fields[best]}"),
             TextColumn("{task.fields[speed]}"),
             TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=True),
+            TimeRemainingColumn(),
             console=console,
         )
         self._minimum = minimum
         self._task = self._progress.add_task("run", total=n_trials, completed=done, best="", speed="")
-        self._last = time.perf_counter()
         self._seconds: list[float] = []
 
     def __enter__(self) -> "RunProgress":
@@ -37,11 +35,9 @@ class RunProgress:
 
     def update(self, result: OptimizeResult) -> None:
         """Show the state after one more evaluation."""
-        now = time.perf_counter()
-        self._seconds = [*self._seconds[-19:], now - self._last]
-        self._last = now
+        self._seconds = [*self._seconds[-19:], result.optimizer.ask_seconds]
         best = f"best {result.fun:.5g}"
         if self._minimum is not None:
             best += f"  regret {result.fun - self._minimum:.3g}"
-        speed = f"{np.median(self._seconds):.2f} s per trial"
+        speed = f"{np.median(self._seconds):.2f} s per suggestion"
         self._progress.update(self._task, completed=len(result.func_vals), best=best, speed=speed)

@@ -1,0 +1,51 @@
+"""An external program as an objective."""
+
+import shlex
+import string
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Command:
+    """Runs a command line with the parameters filled in and reads the value from the last line of its output.
+
+    The command is split into words once and runs without a shell, so no value can be taken for anything but a word.
+    """
+
+    template: str
+    """For example "./simulate --rate {rate} {n}"; every {name} is replaced by that parameter's value."""
+    timeout: float | None = None
+    """Seconds after which an evaluation counts as failed."""
+
+    def check(self, names: list[str]) -> None:
+        """Raise when the template names something that is not a parameter, or is not a command line."""
+        words = self._words()
+        if not words:
+            raise ValueError("command is empty: expected a program and its arguments")
+        for word in words:
+            for _, field, _, _ in string.Formatter().parse(word):
+                if field is not None and field not in names:
+                    raise ValueError(f"command has {{{field}}}: expected one of {', '.join(names)}")
+
+    def _words(self) -> list[str]:
+        try:
+            return shlex.split(self.template)
+        except ValueError as error:
+            raise ValueError(f"command = {self.template!r}: {error}") from error
+
+    def __call__(self, point: Mapping[str, Any]) -> float:
+        words = [word.format(**point) for word in self._words()]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=self.timeout, check=False)
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or [""])[-1]
+            raise RuntimeError(f"{words[0]} ended with status {done.returncode}: {last}")
+        lines = done.stdout.strip().splitlines()
+        if not lines:
+            raise RuntimeError(f"{words[0]} printed nothing: expected a number on the last line")
+        try:
+            return float(lines[-1])
+        except ValueError:
+            raise RuntimeError(f"the last line of {words[0]} is {lines[-1]!r}: expected a number") from None

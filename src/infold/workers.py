@@ -1,0 +1,201 @@
+"""Where the objective is evaluated: here, in processes, or wherever a map-like callable takes it.
+
+All of them look alike to the loop: `submit` a point, `wait` for some outcomes.
+"""
+
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, NamedTuple, Protocol
+
+from infold import _checks
+
+_UNKNOWN = 4  # evaluations at once where a callable does not say how many it can take
+
+
+class Outcome(NamedTuple):
+    """What an evaluation came to: a value, or what went wrong."""
+
+    value: float | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """The objective with its exceptions turned into outcomes. Those that mean "stop" (KeyboardInterrupt) pass."""
+
+    fun: Callable[[Any], Any]
+
+    def __call__(self, x: Any) -> Outcome:
+        try:
+            value = float(self.fun(x))
+        except Exception as error:
+            return Outcome(None, f"{type(error).__name__}: {error}")
+        return Outcome(value, None) if value - value == 0.0 else Outcome(None, f"the value is {value}")
+
+
+class Workers(Protocol):
+    """A place to evaluate."""
+
+    capacity: int
+    """Evaluations under way at once."""
+
+    def submit(self, x: Any) -> "Future[Outcome]": ...
+
+    def wait(self, waiting: Iterable["Future[Outcome]"]) -> "list[Future[Outcome]]":
+        """Those that are done, in the order of submission; at least one."""
+        ...
+
+
+class Serial:
+    """Here, one after the other."""
+
+    capacity = 1
+
+    def __init__(self, fun: Guarded) -> None:
+        self._fun = fun
+
+    def submit(self, x: Any) -> Future:
+        future: Future = Future()
+        future.set_result(self._fun(x))
+        return future
+
+    def wait(self, waiting: Iterable[Future]) -> list[Future]:
+        return list(waiting)
+
+
+class Pool:
+    """An executor with `submit`; outcomes come back as they are ready.
+
+    A process that dies takes all evaluations of its executor with it. Each of them is tried once more in an executor of its
+    own, so that the one that kills processes fails alone.
+    """
+
+    def __init__(self, fun: Guarded, make: Callable[[int], Executor], capacity: int) -> None:
+        self._fun, self._make, self.capacity = fun, make, capacity
+        self._executor = make(capacity)
+        self._inner: dict[Future, tuple[Future, Any, Executor]] = {}  # ours -> the executor's, the point, the executor
+
+    def submit(self, x: Any) -> Future:
+        ours: Future = Future()
+        self._send(ours, x, self._executor)
+        return ours
+
+    def _send(self, ours: Future, x: Any, executor: Executor) -> None:
+        self._inner[ours] = (executor.submit(self._fun, x), x, executor)
+
+    def wait(self, waiting: Iterable[Future]) -> list[Future]:
+        order = list(waiting)
+        while True:
+            futures.wait([self._inner[ours][0] for ours in order], return_when=futures.FIRST_COMPLETED)
+            done = [ours for ours in order if self._settle(ours)]
+            if done:
+                return done
+
+    def _settle(self, ours: Future) -> bool:
+        """Pass a finished outcome on; False where there is none yet."""
+        inner, x, executor = self._inner[ours]
+        if not inner.done():
+            return False
+        error = inner.exception()
+        shared = executor in (self._executor, self._broken)
+        if isinstance(error, futures.BrokenExecutor) and shared:
+            if executor is self._executor:
+                self._broken, self._executor = self._executor, self._make(self.capacity)
+            self._send(ours, x, self._make(1))
+            return False
+        if not shared:
+            executor.shutdown(wait=False)
+        ours.set_result(inner.result() if error is None else Outcome(None, f"{type(error).__name__}: {error}"))
+        del self._inner[ours]
+        return True
+
+    _broken: Executor | None = None
+
+    def close(self) -> None:
+        """Do not wait for evaluations that nobody wants any more."""
+        for executor in {self._executor, *(executor for *_, executor in self._inner.values())}:
+            processes = dict(getattr(executor, "_processes", None) or {})
+            executor.shutdown(wait=False, cancel_futures=True)
+            for process in processes.values():
+                process.terminate()
+
+
+class Mapped:
+    """A plain map-like callable: evaluations are collected and go out together."""
+
+    def __init__(self, fun: Guarded, mapping: Callable[..., Iterable], capacity: int) -> None:
+        self._fun, self._map, self.capacity = fun, mapping, capacity
+        self._queue: list[tuple[Future, Any]] = []
+
+    def submit(self, x: Any) -> Future:
+        future: Future = Future()
+        self._queue.append((future, x))
+        return future
+
+    def wait(self, waiting: Iterable[Future]) -> list[Future]:
+        queue, self._queue = self._queue, []
+        outcomes = self._map(self._fun, [x for _, x in queue])
+        for (future, _), outcome in zip(queue, outcomes, strict=True):
+            future.set_result(outcome)
+        return [future for future, _ in queue]
+
+
+class _AsyncPool(Executor):
+    """A multiprocessing pool as an executor."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future:
+        future: Future = Future()
+        self._pool.apply_async(fn, args, kwargs, callback=future.set_result, error_callback=future.set_exception)
+        return future
+
+
+@contextmanager
+def open_workers(fun: Callable, workers: int | Callable, n_parallel: int | None) -> Iterator[Workers]:
+    """`workers` as SciPy means it: a number of processes (-1: one per core), or a map-like callable.
+
+    The map of an executor, of a multiprocessing pool or of a Dask client is used through its owner, so that each result is
+    used as soon as it is there. Any other callable gets `n_parallel` points at a time (default 4).
+    """
+    guarded = Guarded(fun)
+    if n_parallel is not None:
+        _checks.at_least("n_parallel", n_parallel, 1)
+    if callable(workers):
+        owner: Any = getattr(workers, "__self__", None)
+        if hasattr(owner, "get_executor"):  # a Dask client
+            capacity = n_parallel or max(1, sum(owner.nthreads().values()))
+            yield Pool(guarded, lambda _: owner.get_executor(), capacity)
+        elif isinstance(owner, Executor):
+            yield Pool(guarded, lambda _: owner, n_parallel or int(getattr(owner, "_max_workers", _UNKNOWN)))
+        elif hasattr(owner, "apply_async"):
+            yield Pool(guarded, lambda _: _AsyncPool(owner), n_parallel or int(getattr(owner, "_processes", _UNKNOWN)))
+        else:
+            yield Mapped(guarded, workers, n_parallel or _UNKNOWN)
+        return
+    if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
+        raise ValueError(f"workers = {workers!r}: expected a number of at least 1, -1 for one per core, or a map-like callable")
+    count = (os.cpu_count() or 1) if workers == -1 else workers
+    if count == 1:
+        yield Serial(guarded)
+        return
+    try:
+        pickle.dumps(fun)
+    except Exception as error:
+        raise ValueError(
+            f"fun = {fun!r} cannot be sent to other processes ({error}): define it at the top level of a module, or pass the "
+            "map of a concurrent.futures.ThreadPoolExecutor as workers"
+        ) from error
+    # A fresh interpreter per worker: forking a process that has run JAX can deadlock.
+    pool = Pool(guarded, lambda n: ProcessPoolExecutor(n, mp_context=get_context("spawn")), n_parallel or count)
+    try:
+        yield pool
+    finally:
+        pool.close()

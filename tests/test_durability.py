@@ -1,0 +1,83 @@
+"""Runs that are killed lose nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import infold
+
+PROGRAM = """
+import infold
+from tests import objectives
+
+if __name__ == "__main__":
+    infold.minimize(
+        objectives.slow_sphere, [(-1.0, 1.0)] * 3, method="random", n_trials=100_000, workers=2, seed=0, checkpoint={path!r}
+    )
+"""
+
+
+def test_killed_at_20_random_moments_a_parallel_run_loses_no_evaluation(tmp_path, rng):
+    path, script = tmp_path / "run.json", tmp_path / "program.py"
+    script.write_text(PROGRAM.format(path=str(path)))
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    kept: list = []
+    for _ in range(20):
+        began = path.stat().st_mtime_ns if path.exists() else 0
+        process = subprocess.Popen([sys.executable, str(script)], env=environment, start_new_session=True)
+        while not path.exists() or path.stat().st_mtime_ns == began:
+            assert process.poll() is None
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0.0, 0.3))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        optimizer = infold.Optimizer.load(path)
+        now = [(tuple(x), y) for x, y in zip(optimizer.points, optimizer.values, strict=True)]
+        assert now[: len(kept)] == kept
+        assert len(now) > len(kept)
+        assert len(optimizer.pending) <= 2
+        kept = now
+    assert len({x for x, _ in kept}) == len(kept)
+    assert all(np.isclose(y, sum(v * v for v in x)) for x, y in kept)
+
+
+def test_resumed_parallel_run_evaluates_what_was_pending(tmp_path):
+    path = tmp_path / "run.json"
+    optimizer = infold.Optimizer([(-1.0, 1.0)] * 3, method="random", seed=0)
+    asked = optimizer.ask(3)
+    optimizer.tell(asked[1], 0.5)
+    optimizer.save(path)
+    result = infold.minimize(lambda x: float(np.sum(x**2)), checkpoint=path, n_trials=5)
+    np.testing.assert_array_equal(result.x_iters[1:3], [asked[0], asked[2]])
+    assert result.nfev == 4
+    assert infold.Optimizer.load(path).pending == []
+
+
+def test_checkpoint_of_another_space_is_refused_and_kept(tmp_path):
+    path = tmp_path / "run.json"
+    infold.minimize(lambda x: 1.0, [(0.0, 1.0)] * 2, method="random", n_trials=3, checkpoint=path)
+    before = path.read_text()
+    with pytest.raises(ValueError, match="holds a run in another space"):
+        infold.minimize(lambda x: 1.0, [(0.0, 2.0)] * 2, n_trials=5, checkpoint=path)
+    assert path.read_text() == before
+
+
+def test_first_points_are_not_repeated_after_a_resume(tmp_path):
+    path, calls = tmp_path / "run.json", []
+    for n_trials in (2, 6):
+        infold.minimize(
+            lambda x: calls.append(tuple(x)) or 1.0,
+            [(0.0, 1.0)] * 2,
+            method="random",
+            x0=[[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]],
+            n_trials=n_trials,
+            seed=0,
+            checkpoint=path,
+        )
+    assert len(calls) == len(set(calls)) == 6
+    np.testing.assert_allclose(calls[:3], [[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])

@@ -1,0 +1,146 @@
+import logging
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from tests import objectives
+
+import infold
+
+BOUNDS = [(-1.0, 1.0)] * 3
+
+
+def run(fun=objectives.sphere, n_trials=12, **options):
+    return infold.minimize(fun, BOUNDS, method="random", n_trials=n_trials, seed=0, **options)
+
+
+def distinct(result) -> int:
+    return len({tuple(x) for x in result.x_iters})
+
+
+def test_every_way_of_working_evaluates_every_point_once():
+    expected = {tuple(x) for x in run().x_iters}
+    spawn = get_context("spawn")
+    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2, mp_context=spawn) as processes, spawn.Pool(2) as pool:
+        for workers in (2, threads.map, processes.map, pool.map, map):
+            result = run(workers=workers)
+            assert result.nfev == 12, workers
+            assert {tuple(x) for x in result.x_iters} == expected, workers
+            assert all(y == objectives.sphere(x) for x, y in zip(result.x_iters, result.func_vals, strict=True))
+
+
+def test_executors_are_used_asynchronously():
+    """One evaluation that takes long does not hold up the others."""
+    release, seen = threading.Event(), []
+
+    def fun(x):
+        seen.append(x)
+        if len(seen) == 1:
+            assert release.wait(30)
+        if len(seen) == 8:
+            release.set()
+        return objectives.sphere(x)
+
+    with ThreadPoolExecutor(2) as threads:
+        assert run(fun, n_trials=10, workers=threads.map).nfev == 10
+
+
+def test_parallel_evaluations_never_exceed_n_parallel():
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def fun(x):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        value = objectives.slow_sphere(x)
+        with lock:
+            now[0] -= 1
+        return value
+
+    with ThreadPoolExecutor(8) as threads:
+        run(fun, workers=threads.map, n_parallel=3)
+    assert most[0] == 3
+
+
+def test_point_that_kills_its_process_fails_alone(caplog):
+    with caplog.at_level(logging.WARNING):
+        result = run(objectives.deadly, n_trials=10, workers=2)
+    assert result.nfev == 10
+    for x, y in zip(result.x_iters, result.func_vals, strict=True):
+        assert np.isnan(y) == (x[0] > 0.5)
+    assert 0 < np.sum(np.isnan(result.func_vals)) < 10
+
+
+def test_exceptions_are_failures_that_are_kept_and_logged(caplog):
+    def fun(x):
+        if x[0] > 0:
+            raise RuntimeError("the simulator diverged")
+        return objectives.sphere(x)
+
+    with caplog.at_level(logging.WARNING):
+        result = run(fun)
+    failed = np.isnan(result.func_vals)
+    np.testing.assert_array_equal(failed, np.array(result.x_iters)[:, 0] > 0)
+    assert result.success
+    assert np.isfinite(result.fun)
+    assert "the simulator diverged" in caplog.text
+
+
+def test_failures_in_a_row_end_the_run_with_what_was_found():
+    calls = []
+
+    def fun(x):
+        calls.append(x)
+        if len(calls) > 3:
+            raise RuntimeError("licence expired")
+        return objectives.sphere(x)
+
+    result = run(fun, n_trials=50, max_failures=4)
+    assert result.nfev == 7
+    assert result.message == "stopped after 4 failures in a row, the last: RuntimeError: licence expired"
+    assert result.fun == min(result.func_vals[:3])
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_exceptions_that_mean_stop_do(error, tmp_path):
+    path = tmp_path / "run.json"
+    calls = []
+
+    def fun(x):
+        calls.append(x)
+        if len(calls) == 5:
+            raise error
+        return objectives.sphere(x)
+
+    with pytest.raises(error):
+        run(fun, checkpoint=path)
+    assert len(infold.Optimizer.load(path)) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"workers": 0}, "workers = 0: expected a number of at least 1, -1 for one per core, or a map-like callable"),
+        ({"workers": "many"}, "workers = 'many': expected a number"),
+        ({"workers": 2, "fun": lambda x: 1.0}, "cannot be sent to other processes"),
+        ({"workers": map, "n_parallel": 0}, "n_parallel = 0: expected a whole number of at least 1"),
+        ({"max_failures": 0}, "max_failures = 0: expected a whole number of at least 1"),
+    ],
+)
+def test_misuse_is_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        run(**options)
+
+
+def test_parallel_mixed_parameters_reach_the_objective_in_their_types():
+    space = {
+        "a": infold.Float(-1, 1),
+        "n": infold.Int(0, 5),
+        "kind": infold.Categorical(["good", "bad"]),
+        "flag": infold.Bool(),
+    }
+    result = infold.minimize(objectives.named, space, method="random", n_trials=10, seed=0, workers=2)
+    assert {type(v) for x in result.x_iters for v in x.values()} == {float, int, str, bool}
+    assert result.nfev == 10
