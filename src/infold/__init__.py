@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from infold import problems
-    from infold.minimize import minimize
+    from infold._minimize import minimize
     from infold.optimizer import Optimizer
     from infold.space import Bool, Categorical, Float, Int, Space
 
@@ -13,7 +13,7 @@ __all__ = ["Bool", "Categorical", "Float", "Int", "Optimizer", "Space", "minimiz
 
 # JAX is loaded when something needs it: worker processes and `infold --help` do not.
 _HOMES = {
-    "minimize": "infold.minimize",
+    "minimize": "infold._minimize",
     "Optimizer": "infold.optimizer",
     **dict.fromkeys(("Bool", "Categorical", "Float", "Int", "Space"), "infold.space"),
 }

@@ -200,7 +200,7 @@ def _drive(
     minimum: float | None = None,
 ) -> bool:
     """Run with a progress line; True when it was interrupted."""
-    from infold.minimize import drive
+    from infold._minimize import drive
     from infold.report.progress import RunProgress
 
     interrupt = _Interrupt()
