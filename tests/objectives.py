@@ -1,7 +1,10 @@
 """Objectives that worker processes can import."""
 
+import math
 import os
 import time
+
+import infold
 
 
 def sphere(x) -> float:
@@ -22,3 +25,23 @@ def deadly(x) -> float:
 
 def named(p) -> float:
     return p["a"] ** 2 + p["n"] + (p["kind"] == "bad") + p["flag"]
+
+
+def mixed_space() -> dict:
+    """30 parameters of every kind."""
+    return {
+        **{f"x{i}": infold.Float(-1.0, 1.0) for i in range(12)},
+        **{f"rate{i}": infold.Float(1e-5, 1.0, log=True) for i in range(6)},
+        **{f"n{i}": infold.Int(1, 20) for i in range(6)},
+        **{f"kind{i}": infold.Categorical(["a", "b", "c"]) for i in range(4)},
+        **{f"flag{i}": infold.Bool() for i in range(2)},
+    }
+
+
+def mixed(p: dict) -> float:
+    """Minimum 0 at x = 0.3, rate = 1e-3, n = 7, kind = "b", flag = True."""
+    value = sum((p[f"x{i}"] - 0.3) ** 2 for i in range(12))
+    value += sum(0.2 * (math.log10(p[f"rate{i}"]) + 3.0) ** 2 for i in range(6))
+    value += sum(((p[f"n{i}"] - 7) / 8) ** 2 for i in range(6))
+    value += sum({"a": 0.5, "b": 0.0, "c": 1.0}[p[f"kind{i}"]] for i in range(4))
+    return float(value + sum(0.5 * (not p[f"flag{i}"]) for i in range(2)))

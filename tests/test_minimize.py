@@ -4,6 +4,7 @@ from scipy.optimize import OptimizeResult
 
 import infold
 from infold.methods import FullSpace
+from tests import objectives
 
 BOUNDS = [(-1.0, 2.0)] * 5
 CHEAP = FullSpace(n_candidates=50)
@@ -92,3 +93,15 @@ def test_progress_bar_reports_the_best_value(capsys):
 def test_values_without_matching_points_are_named():
     with pytest.raises(ValueError, match=r"y0 has shape \(2,\): expected one value for each of the 1 points of x0"):
         infold.minimize(sphere, BOUNDS, x0=np.zeros((1, 5)), y0=[1.0, 2.0])
+
+
+@pytest.mark.parametrize("method", ["mgpc", "full_space"])
+def test_beats_random_search_on_30_mixed_parameters(method):
+    def median(method: str) -> float:
+        runs = (
+            infold.minimize(objectives.mixed, objectives.mixed_space(), method=method, n_trials=50, seed=seed)
+            for seed in range(5)
+        )
+        return float(np.median([run.fun for run in runs]))
+
+    assert median(method) < median("random")
