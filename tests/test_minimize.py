@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
+from tests import objectives
 
 import infold
 from infold.methods import FullSpace
-from tests import objectives
 
 BOUNDS = [(-1.0, 2.0)] * 5
 CHEAP = FullSpace(n_candidates=50)

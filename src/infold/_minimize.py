@@ -3,7 +3,7 @@
 import copy
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -62,7 +62,7 @@ def minimize(
         n_parallel: evaluations under way at once, where `workers` does not say.
         max_failures: so many failed evaluations in a row end the run.
         checkpoint: a file that is written after every evaluation. If it exists the run in it is continued, with its own
-            space, method and seed.
+            space, method, seed and direction.
         callback: called after every evaluation with the result so far; stops the run by returning True or raising
             StopIteration.
         progress: show a progress bar.
@@ -70,8 +70,6 @@ def minimize(
     Returns:
         A `scipy.optimize.OptimizeResult` with x, fun, nfev, success, message, x_iters, func_vals and the optimizer itself.
     """
-    _checks.at_least("n_trials", n_trials, 1)
-    _checks.at_least("max_failures", max_failures, 1)
     if checkpoint is not None and os.path.exists(checkpoint):
         optimizer = Optimizer.load(checkpoint)
         if bounds is not None and Space.of(bounds) != optimizer.space:
@@ -118,6 +116,10 @@ def drive(
     callback: Callback | None = None,
 ) -> OptimizeResult:
     """Evaluate until `n_trials` evaluations have been told: pending points, those of `first`, then what the optimizer asks."""
+    _checks.at_least("n_trials", n_trials, 1)
+    _checks.at_least("max_failures", max_failures, 1)
+    if checkpoint is not None:
+        optimizer.save(checkpoint)  # what cannot be written is better known before the first evaluation than after it
     again = optimizer.pending
     waiting = list(first)
     already, failures = len(optimizer), 0
@@ -134,8 +136,8 @@ def drive(
 
     with open_workers(fun, workers, n_parallel) as pool:
         stop = False
-        while not stop:
-            while len(in_flight) < pool.capacity and len(optimizer) + len(in_flight) < n_trials:
+        while True:  # once stopped, what is under way is still waited for: each evaluation may have cost hours
+            while not stop and len(in_flight) < pool.capacity and len(optimizer) + len(in_flight) < n_trials:
                 x = next_point()
                 in_flight[pool.submit(copy.copy(x))] = x
             if not in_flight:
@@ -148,6 +150,8 @@ def drive(
                 failures = failures + 1 if outcome.value is None else 0
                 if outcome.error is not None:
                     _log.warning("evaluation %d failed: %s", len(optimizer), outcome.error)
+                if stop:
+                    continue
                 if failures >= max_failures:
                     message, stop = f"stopped after {failures} failures in a row, the last: {outcome.error}", True
                 elif callback is not None and _wants_to_stop(callback, _result(optimizer, already, "running")):
@@ -157,9 +161,10 @@ def drive(
 
 def _wants_to_stop(callback: Callback, result: OptimizeResult) -> bool:
     try:
-        return callback(result) is True
+        answer = callback(result)
     except StopIteration:
         return True
+    return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 def _result(optimizer: Optimizer, already: int, message: str) -> OptimizeResult:
@@ -180,8 +185,8 @@ def _result(optimizer: Optimizer, already: int, message: str) -> OptimizeResult:
 def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
     """Tell the evaluations that the caller has, return the points that are still to be evaluated."""
     space = optimizer.space
-    units = [space.encode(x) for x in _points(x0)]
-    known = [space.encode(x) for x in (*optimizer.points, *optimizer.pending)]
+    units = [space.place(x) for x in _points(x0)]
+    known = [space.place(x) for x in (*optimizer.points, *optimizer.pending)]
     new = [not any(np.array_equal(unit, other) for other in known) for unit in units]
     points = [space.decode(unit) for unit in units]
     if y0 is None:
@@ -199,9 +204,9 @@ def _points(x0: Any) -> list:
     """One point or several as a list."""
     if x0 is None:
         return []
-    if isinstance(x0, dict):
+    if isinstance(x0, Mapping) or np.ndim(x0) == 0:
         return [x0]
-    several = len(x0) > 0 and (isinstance(x0[0], dict) or np.ndim(x0[0]) > 0)
+    several = len(x0) > 0 and (isinstance(x0[0], Mapping) or np.ndim(x0[0]) > 0)
     return list(x0) if several or len(x0) == 0 else [x0]
 
 

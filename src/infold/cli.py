@@ -116,6 +116,10 @@ def minimize_command(
             optimizer = Optimizer.load(str(checkpoint))
             if parameters is not None and parameters != optimizer.space:
                 raise ValueError(f"{checkpoint} holds a run in another space: choose another file")
+            if not optimizer.space.named:
+                raise ValueError(f"{checkpoint} holds a run without named parameters: choose another file")
+            if maximize and optimizer.direction != "maximize":
+                raise ValueError(f"{checkpoint} holds a run that minimizes: leave out --maximize or choose another file")
         else:
             optimizer = Optimizer(
                 parameters,

@@ -1,6 +1,8 @@
 """An external program as an objective."""
 
+import os
 import shlex
+import signal
 import string
 import subprocess
 from collections.abc import Mapping
@@ -27,8 +29,9 @@ class Command:
             raise ValueError("command is empty: expected a program and its arguments")
         for word in words:
             for _, field, _, _ in string.Formatter().parse(word):
-                if field is not None and field not in names:
-                    raise ValueError(f"command has {{{field}}}: expected one of {', '.join(names)}")
+                if field is not None and (field not in names or not field.isidentifier()):
+                    expected = ", ".join(name for name in names if name.isidentifier())
+                    raise ValueError(f"command has {{{field}}}: expected one of {expected}")
 
     def _words(self) -> list[str]:
         try:
@@ -38,11 +41,18 @@ class Command:
 
     def __call__(self, point: Mapping[str, Any]) -> float:
         words = [word.format(**point) for word in self._words()]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=self.timeout, check=False)
-        if done.returncode != 0:
-            last = (done.stderr.strip().splitlines() or [""])[-1]
-            raise RuntimeError(f"{words[0]} ended with status {done.returncode}: {last}")
-        lines = done.stdout.strip().splitlines()
+        # A session of its own: Ctrl-C in the terminal is not for the program, and a timeout ends all that it started.
+        program = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            output, errors = program.communicate(timeout=self.timeout)
+        except BaseException:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.communicate()
+            raise
+        if program.returncode != 0:
+            last = (errors.strip().splitlines() or [""])[-1]
+            raise RuntimeError(f"{words[0]} ended with status {program.returncode}: {last}")
+        lines = output.strip().splitlines()
         if not lines:
             raise RuntimeError(f"{words[0]} printed nothing: expected a number on the last line")
         try:

@@ -141,7 +141,7 @@ class Optimizer:
         known = {x.tobytes() for x in (*self._x, *self._pending)}
         point = self.space.decode(unit)
         for _ in range(_TRIES):
-            if self.space.encode(point).tobytes() not in known:
+            if self.space.place(point).tobytes() not in known:
                 break
             point = self.space.decode(rng.uniform(size=self.space.dimension))
         self.expect(point)
@@ -149,13 +149,13 @@ class Optimizer:
 
     def expect(self, x: object) -> None:
         """Count x as pending though it was not asked for."""
-        unit = self.space.encode(x)
+        unit = self.space.place(x)
         self._pending.append(unit)
         self._pending_points.append(self.space.decode(unit))
 
     def tell(self, x: object, y: float | None) -> None:
         """Report the value at x, whether or not it was asked for. None or NaN: the evaluation failed."""
-        unit = self.space.encode(x)
+        unit = self.space.place(x)
         try:
             value = math.nan if y is None else float(y)
         except (TypeError, ValueError):
@@ -166,10 +166,12 @@ class Optimizer:
             if np.array_equal(waiting, unit):
                 del self._pending[i], self._pending_points[i]
                 break
+        point = self.space.decode(unit)
+        line = runfile.evaluation_line(point, value)
         self._x.append(unit)
-        self._points.append(self.space.decode(unit))
+        self._points.append(point)
         self._y.append(value)
-        self._lines.append(runfile.evaluation_line(self._points[-1], value))
+        self._lines.append(line)
 
     def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
         """Write everything to a JSON file that `load` continues from. The file is replaced at once or not at all."""

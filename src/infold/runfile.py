@@ -47,7 +47,7 @@ def write(path: str | os.PathLike, head: dict[str, Any], evaluations: Iterable[s
 
     The text goes to a file beside `path`, to the disk, and is then renamed: a crash leaves the old file or the new one.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # a link stays a link
     fields = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
     fields.append('"evaluations": [\n' + ",\n".join(evaluations) + "\n]")
     text = "{\n" + ",\n".join([f'"format": "{FORMAT}"', f'"version": {VERSION}', *fields]) + "\n}\n"
@@ -57,6 +57,7 @@ def write(path: str | os.PathLike, head: dict[str, Any], evaluations: Iterable[s
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o644)  # temporary files are private
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

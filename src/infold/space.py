@@ -53,6 +53,8 @@ def _number(name: str, value: Any) -> float:
 
 
 def _check_limits(name: str, low: float, high: float, log: bool) -> None:
+    if not isinstance(log, bool):
+        raise ValueError(f"{name}.log = {log!r}: expected True or False")
     pair = f"{name} = ({low}, {high})"
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"{pair}: expected finite limits")
@@ -90,6 +92,10 @@ class Float(Parameter):
     log: bool = False
     kind: ClassVar[str] = "float"
 
+    def __post_init__(self) -> None:
+        for field in ("low", "high"):
+            object.__setattr__(self, field, _number(field, getattr(self, field)))
+
     def check(self, name: str) -> None:
         _check_limits(name, self.low, self.high, self.log)
 
@@ -112,9 +118,19 @@ class Int(Parameter):
     step: int = 1
     kind: ClassVar[str] = "int"
 
+    def __post_init__(self) -> None:
+        for field in ("low", "high", "step"):
+            if isinstance(getattr(self, field), np.integer):
+                object.__setattr__(self, field, int(getattr(self, field)))
+
     def check(self, name: str) -> None:
         for label, value, least in (("low", self.low, -math.inf), ("high", self.high, -math.inf), ("step", self.step, 1)):
-            if isinstance(value, bool) or not math.isfinite(value) or int(value) != value or value < least:
+            if (
+                isinstance(value, bool)
+                or not math.isfinite(_number(f"{name}.{label}", value))
+                or value != int(value)
+                or value < least
+            ):
                 more = " of at least 1" if label == "step" else ""
                 raise ValueError(f"{name}.{label} = {value!r}: expected a whole number{more}")
         _check_limits(name, self.low, self.high, self.log)
@@ -158,7 +174,8 @@ class Categorical(Parameter):
     def __post_init__(self) -> None:
         if isinstance(self.choices, str) or not isinstance(self.choices, Sequence):
             raise ValueError(f"choices = {self.choices!r}: expected a list of choices")
-        object.__setattr__(self, "choices", tuple(self.choices))
+        plain = (choice.item() if isinstance(choice, np.generic) else choice for choice in self.choices)
+        object.__setattr__(self, "choices", tuple(plain))
 
     @property
     def width(self) -> int:
@@ -168,8 +185,10 @@ class Categorical(Parameter):
         if len(self.choices) < 2:
             raise ValueError(f"{name}.choices = {list(self.choices)}: expected at least two choices")
         for i, choice in enumerate(self.choices):
-            if not isinstance(choice, str | int | float | bool | None):
-                raise ValueError(f"{name}.choices[{i}] = {choice!r}: expected text, a number, a bool or None")
+            if not isinstance(choice, str | int | float | bool | None) or (
+                isinstance(choice, float) and not math.isfinite(choice)
+            ):
+                raise ValueError(f"{name}.choices[{i}] = {choice!r}: expected text, a finite number, a bool or None")
             if self._index(choice) != i:
                 raise ValueError(f"{name}.choices[{i}] = {choice!r}: expected every choice once")
 
@@ -228,7 +247,10 @@ class Space:
         if isinstance(space, Space):
             return space
         if isinstance(space, Mapping):
-            return cls({str(name): _parameter(f"space[{name!r}]", value) for name, value in space.items()})
+            for name in space:
+                if not isinstance(name, str):
+                    raise ValueError(f"space has the key {name!r}: expected names of parameters as text")
+            return cls({name: _parameter(f"space[{name!r}]", value) for name, value in space.items()})
         if isinstance(space, Bounds):
             space = list(zip(np.ravel(space.lb), np.ravel(space.ub), strict=True))
         if isinstance(space, np.ndarray):
@@ -269,6 +291,13 @@ class Space:
         labels = self.parameters if self.named else [f"x[{i}]" for i in range(len(values))]
         parts = zip(labels, self.parameters.values(), values, strict=True)
         return np.concatenate([parameter.encode(label, value) for label, parameter, value in parts])
+
+    def place(self, point: object) -> np.ndarray:
+        """The coordinates of a point as they are after a round trip.
+
+        Decoding and encoding again may move a float by a rounding error, once; comparing and saving need the place at rest.
+        """
+        return self.encode(self.decode(self.encode(point)))
 
     def decode(self, unit: np.ndarray) -> Point:
         """The point at unit-cube coordinates."""

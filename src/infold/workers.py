@@ -5,6 +5,7 @@ All of them look alike to the loop: `submit` a point, `wait` for some outcomes.
 
 import os
 import pickle
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -73,13 +74,27 @@ class Pool:
     """An executor with `submit`; outcomes come back as they are ready.
 
     A process that dies takes all evaluations of its executor with it. Each of them is tried once more in an executor of its
-    own, so that the one that kills processes fails alone.
+    own, so that the one that kills processes fails alone. An executor that is not ours cannot be replaced: the run ends there.
     """
 
-    def __init__(self, fun: Guarded, make: Callable[[int], Executor], capacity: int) -> None:
+    def __init__(
+        self, fun: Guarded, capacity: int, *, executor: Executor | None = None, make: Callable[[int], Executor] | None = None
+    ) -> None:
         self._fun, self._make, self.capacity = fun, make, capacity
-        self._executor = make(capacity)
+        if executor is None:
+            executor = make(capacity)  # type: ignore[misc]
+        self._executor = executor
         self._inner: dict[Future, tuple[Future, Any, Executor]] = {}  # ours -> the executor's, the point, the executor
+
+    def probe(self) -> None:
+        """Raise when a worker process cannot find the objective, before any evaluation is lost to it."""
+        try:
+            self._executor.submit(callable, self._fun).result()
+        except Exception as error:
+            raise ValueError(
+                f"fun = {self._fun.fun!r} does not arrive in other processes ({type(error).__name__}: {error}): put it in a "
+                "module that can be imported, and begin the script's main part with 'if __name__ == \"__main__\":'"
+            ) from error
 
     def submit(self, x: Any) -> Future:
         ours: Future = Future()
@@ -87,7 +102,20 @@ class Pool:
         return ours
 
     def _send(self, ours: Future, x: Any, executor: Executor) -> None:
-        self._inner[ours] = (executor.submit(self._fun, x), x, executor)
+        try:
+            inner = executor.submit(self._fun, x)
+        except futures.BrokenExecutor:  # a process died while nobody was waiting
+            executor = self._replace(executor)
+            inner = executor.submit(self._fun, x)
+        self._inner[ours] = (inner, x, executor)
+
+    def _replace(self, executor: Executor) -> Executor:
+        """A working executor in place of a broken one."""
+        if self._make is None:
+            raise RuntimeError("the executor given as workers is broken: one of its processes died, perhaps for want of memory")
+        if executor is self._executor:
+            self._broken, self._executor = self._executor, self._make(self.capacity)
+        return self._executor
 
     def wait(self, waiting: Iterable[Future]) -> list[Future]:
         order = list(waiting)
@@ -105,10 +133,11 @@ class Pool:
         error = inner.exception()
         shared = executor in (self._executor, self._broken)
         if isinstance(error, futures.BrokenExecutor) and shared:
-            if executor is self._executor:
-                self._broken, self._executor = self._executor, self._make(self.capacity)
-            self._send(ours, x, self._make(1))
+            self._replace(executor)
+            self._send(ours, x, self._make(1))  # type: ignore[misc]
             return False
+        if error is not None and not isinstance(error, Exception):
+            raise error  # it means "stop"
         if not shared:
             executor.shutdown(wait=False)
         ours.set_result(inner.result() if error is None else Outcome(None, f"{type(error).__name__}: {error}"))
@@ -171,15 +200,19 @@ def open_workers(fun: Callable, workers: int | Callable, n_parallel: int | None)
     if callable(workers):
         owner: Any = getattr(workers, "__self__", None)
         if hasattr(owner, "get_executor"):  # a Dask client
-            capacity = n_parallel or max(1, sum(owner.nthreads().values()))
-            yield Pool(guarded, lambda _: owner.get_executor(), capacity)
+            capacity = max(1, sum(owner.nthreads().values()))
+            yield Pool(guarded, n_parallel or capacity, executor=owner.get_executor())
         elif isinstance(owner, Executor):
-            yield Pool(guarded, lambda _: owner, n_parallel or int(getattr(owner, "_max_workers", _UNKNOWN)))
+            yield Pool(guarded, n_parallel or int(getattr(owner, "_max_workers", _UNKNOWN)), executor=owner)
         elif hasattr(owner, "apply_async"):
-            yield Pool(guarded, lambda _: _AsyncPool(owner), n_parallel or int(getattr(owner, "_processes", _UNKNOWN)))
+            yield Pool(guarded, n_parallel or int(getattr(owner, "_processes", _UNKNOWN)), executor=_AsyncPool(owner))
         else:
             yield Mapped(guarded, workers, n_parallel or _UNKNOWN)
         return
+    if n_parallel is not None:
+        raise ValueError(
+            f"n_parallel = {n_parallel} goes with a map-like callable; workers = {workers!r} says how many already"
+        )
     if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
         raise ValueError(f"workers = {workers!r}: expected a number of at least 1, -1 for one per core, or a map-like callable")
     count = (os.cpu_count() or 1) if workers == -1 else workers
@@ -193,9 +226,17 @@ def open_workers(fun: Callable, workers: int | Callable, n_parallel: int | None)
             f"fun = {fun!r} cannot be sent to other processes ({error}): define it at the top level of a module, or pass the "
             "map of a concurrent.futures.ThreadPoolExecutor as workers"
         ) from error
-    # A fresh interpreter per worker: forking a process that has run JAX can deadlock.
-    pool = Pool(guarded, lambda n: ProcessPoolExecutor(n, mp_context=get_context("spawn")), n_parallel or count)
+    # A fresh interpreter per worker: forking a process that has run JAX can deadlock. A Ctrl-C in the terminal reaches the
+    # workers too; what becomes of their evaluations is decided here.
+    pool = Pool(
+        guarded,
+        count,
+        make=lambda n: ProcessPoolExecutor(
+            n, mp_context=get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+        ),
+    )
     try:
+        pool.probe()
         yield pool
     finally:
         pool.close()

@@ -20,13 +20,12 @@ from infold._types import Array
 from infold.acquisition import functions, lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region
-from infold.gp import padding
 from infold.history import History
-from infold.methods.base import Cache, Key, Stopwatch, Suggestion
+from infold.methods.base import Cache, Key, Stopwatch, Suggestion, with_lies
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
 from infold.surrogate import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
-from infold.surrogate import encoder as enc
+from infold.surrogate.fit import condition
 from infold.surrogate.joint import Posterior
 
 _log = logging.getLogger(__name__)
@@ -148,12 +147,12 @@ class FeatureSpace:
         model, dimension = fitted.model, history.dimension
         posterior = fitted.posterior
         with clock("condition"):
-            if len(history.pending):
-                posterior = _believe(fitted, history)
-            known = len(history.y) + len(history.pending)
-            z_data = np.asarray(posterior.z)[:known]
             y = fitted.standardization.apply(history.values)
             y_min = np.min(y[np.isfinite(history.y)])
+            if len(history.pending):  # the decoder takes them as they are, the response surface with a lie
+                data = joint.make_data(model, *with_lies(history, y))
+                posterior = condition(model, joint.flatten(fitted.params), data)
+            z_data = np.asarray(posterior.z)[: len(history.y) + len(history.pending)]
         constant, region = np.nan, None
         if self.constrained:
             with clock("lipschitz"):
@@ -226,25 +225,6 @@ def _region(
     if not (np.isfinite(constant) and np.all(np.isfinite(reach))):
         raise FloatingPointError("the decoder's slope is not finite")
     return constant, Region(z_data, reach / max(constant, 1e-300))
-
-
-def _believe(fitted: Fit, history: History) -> Posterior:
-    """Pending points enter the decoder as they are, the response surface with the value it predicts there."""
-    x = np.concatenate([history.x, history.pending])
-    n = len(history.y)
-    y = padding.pad_rows(fitted.standardization.apply(history.values), len(x))
-    data = joint.make_data(fitted.model, x, y)
-    observed = padding.row_mask(n, len(data.y))
-    return _condition_believing(fitted.model, fitted.posterior, data, observed)
-
-
-@functools.partial(jax.jit, static_argnames="model")
-def _condition_believing(model: JointModel, posterior: Posterior, data: joint.Data, observed: Array) -> Posterior:
-    z = enc.encode(model.encoder, posterior.params.encoder, data.inputs)
-    mean, _ = joint.predict(model, posterior, z)
-    return joint.condition(
-        model, posterior.params, data._replace(y=jnp.where(observed, data.y, jnp.where(data.mask, mean, 0.0)))
-    )
 
 
 def _evaluate(model: JointModel, acquisition: Acquisition, posterior: Posterior, z: Array, y_min: Array) -> Array:

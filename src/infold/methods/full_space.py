@@ -22,7 +22,7 @@ from infold.gp import padding, regression
 from infold.gp.outputs import PowerTransform, Standardization
 from infold.gp.regression import Posterior, Regression
 from infold.history import History
-from infold.methods.base import Cache, Key, Stopwatch, Suggestion
+from infold.methods.base import Cache, Key, Stopwatch, Suggestion, with_lies
 from infold.methods.random import RandomSearch
 
 _log = logging.getLogger(__name__)
@@ -70,7 +70,10 @@ class FullSpace:
                 observed = regression.condition(_GP, trained.flat, data)
             cache["full_space"] = trained.flat
             for _ in range(q):
-                posterior = self._believe(observed, trained.flat, history, y) if len(history.pending) else observed
+                posterior = observed
+                if len(history.pending):
+                    data = regression.make_data(*with_lies(history, y), len(data.mask))
+                    posterior = regression.condition(_GP, trained.flat, data)
                 with clock("search"):
                     found = self._search(posterior, history, y, rng)
                 if not np.isfinite(found.value):
@@ -95,14 +98,6 @@ class FullSpace:
             points += list(RandomSearch().suggest(history, q - len(points), key).x)
             diagnostics = {**diagnostics, "fallback": "random"}
         return Suggestion(np.stack(points), diagnostics, cache)
-
-    def _believe(self, posterior: Posterior, flat: np.ndarray, history: History, y: np.ndarray) -> Posterior:
-        """Pending points enter with the value that the model predicts there: the mean stays, the variance shrinks."""
-        size = len(posterior.data.mask)
-        x = np.concatenate([history.x, history.pending])
-        mean, _ = _predict(posterior, padding.pad_rows(x, size))
-        believed = np.concatenate([y, np.asarray(mean)[len(y) : len(x)]])
-        return regression.condition(_GP, flat, regression.make_data(x, believed, size))
 
     def _search(self, posterior: Posterior, history: History, y: np.ndarray, rng: np.random.Generator) -> search.Found:
         acquisition = Acquisition(name=self.acquisition, beta=self.beta)
