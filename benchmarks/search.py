@@ -1,4 +1,7 @@
-"""The constrained search: batched projected ascent against SciPy's trust-constr, same model, same starts, same run."""
+"""The constrained search: batched projected ascent against SciPy's trust-constr, same model, same run.
+
+trust-constr is timed on the five best of the starts and its time extrapolated to all of them.
+"""
 
 import time
 

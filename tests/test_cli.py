@@ -160,3 +160,22 @@ def test_misuse_of_minimize_says_what_to_do(tmp_path):
         result = runner.invoke(app, ["minimize", *arguments])
         assert result.exit_code == 2, result.output
         assert message in result.output.replace("\n", " ")
+
+
+def test_ctrl_c_in_a_terminal_loses_no_evaluation(tmp_path):
+    """A terminal sends it to the workers and to the program too."""
+    (tmp_path / "mine.py").write_text("import time\ndef objective(p):\n    time.sleep(0.3)\n    return p['a']\n")
+    script = tmp_path / "simulate.py"
+    script.write_text("import sys, time\ntime.sleep(0.3)\nprint(float(sys.argv[1]))\n")
+    for i, objective in enumerate((["mine:objective"], ["--command", f"{sys.executable} {script} {{a}}"])):
+        path = tmp_path / f"run{i}.json"
+        options = ["--space", write_space(tmp_path), "--method", "random", "--workers", "2", "--checkpoint", str(path)]
+        program = [sys.executable, "-m", "infold", "minimize", *objective, *options]
+        process = subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        while not (path.exists() and len(evaluations(path)) >= 2):
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert all(e["y"] == e["x"]["a"] for e in evaluations(path))

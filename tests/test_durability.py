@@ -1,5 +1,6 @@
 """Runs that are killed lose nothing."""
 
+import json
 import os
 import signal
 import subprocess
@@ -28,9 +29,8 @@ def test_killed_at_20_random_moments_a_parallel_run_loses_no_evaluation(tmp_path
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     kept: list = []
     for _ in range(20):
-        began = path.stat().st_mtime_ns if path.exists() else 0
         process = subprocess.Popen([sys.executable, str(script)], env=environment, start_new_session=True)
-        while not path.exists() or path.stat().st_mtime_ns == began:
+        while not path.exists() or len(json.loads(path.read_text())["evaluations"]) == len(kept):
             assert process.poll() is None
             time.sleep(0.005)
         time.sleep(rng.uniform(0.0, 0.3))
@@ -72,12 +72,32 @@ def test_first_points_are_not_repeated_after_a_resume(tmp_path):
     for n_trials in (2, 6):
         infold.minimize(
             lambda x: calls.append(tuple(x)) or 1.0,
-            [(0.0, 1.0)] * 2,
+            [(0.1, 0.3)] * 2,  # here encoding and decoding move these points by a rounding error
             method="random",
-            x0=[[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]],
+            x0=[[0.2008, 0.204], [0.204, 0.2], [0.28, 0.2008]],
             n_trials=n_trials,
             seed=0,
             checkpoint=path,
         )
     assert len(calls) == len(set(calls)) == 6
-    np.testing.assert_allclose(calls[:3], [[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])
+    np.testing.assert_allclose(calls[:3], [[0.2008, 0.204], [0.204, 0.2], [0.28, 0.2008]])
+
+
+def test_what_cannot_be_written_is_known_before_the_first_evaluation(tmp_path):
+    calls = []
+    with pytest.raises(OSError, match="No such file or directory"):
+        infold.minimize(calls.append, [(0.0, 1.0)], method="random", checkpoint=tmp_path / "missing" / "run.json")
+    assert calls == []
+
+
+def test_run_file_keeps_its_mode_and_links_stay_links(tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "run.json"
+    optimizer = infold.Optimizer([(0.0, 1.0)], method="random", seed=0)
+    optimizer.save(target)
+    target.chmod(0o640)
+    link.symlink_to(target)
+    optimizer.tell([0.5], 1.0)
+    optimizer.save(link)
+    assert link.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert len(infold.Optimizer.load(target)) == 1

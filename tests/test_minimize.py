@@ -59,7 +59,10 @@ def test_callback_stops_by_returning_true_or_by_stop_iteration():
         if result.nfev == 4:
             raise StopIteration
 
-    for callback in (enough, raises):
+    def numpy_bool(result):
+        return np.bool_(result.nfev == 4)
+
+    for callback in (enough, raises, numpy_bool):
         result = infold.minimize(sphere, BOUNDS, method="random", n_trials=10, callback=callback, seed=0)
         assert result.nfev == 4
         assert result.message == "stopped by the callback after 4 evaluations"

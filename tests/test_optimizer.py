@@ -182,7 +182,7 @@ def test_spaces_of_every_kind(space):
         ({"space": []}, "space is empty: expected at least one parameter"),
         ({"space": "abc"}, "bounds = 'abc': expected a list of"),
         ({"space": [(0, 1, 2)]}, r"bounds\[0\] = \(0, 1, 2\): expected a \(low, high\) pair or a Float"),
-        ({"space": {"a": Float(0, 1, log=True)}}, r"a = \(0, 1\): a logarithmic scale needs a lower limit above 0"),
+        ({"space": {"a": Float(0, 1, log=True)}}, r"a = \(0.0, 1.0\): a logarithmic scale needs a lower limit above 0"),
         ({"space": BOUNDS, "method": "bayes"}, "method = 'bayes': expected one of mgpc"),
         ({"space": BOUNDS, "method": 3}, "method = 3: expected one of mgpc"),
         ({"space": BOUNDS, "n_features": 5}, "n_features = 5: expected at most the dimension of the space, 4"),

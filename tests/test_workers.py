@@ -1,5 +1,8 @@
 import logging
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -8,6 +11,7 @@ import pytest
 from tests import objectives
 
 import infold
+from infold.workers import open_workers
 
 BOUNDS = [(-1.0, 1.0)] * 3
 
@@ -44,7 +48,8 @@ def test_executors_are_used_asynchronously():
         return objectives.sphere(x)
 
     with ThreadPoolExecutor(2) as threads:
-        assert run(fun, n_trials=10, workers=threads.map).nfev == 10
+        result = run(fun, n_trials=10, workers=threads.map)
+    assert np.all(np.isfinite(result.func_vals))
 
 
 def test_parallel_evaluations_never_exceed_n_parallel():
@@ -125,6 +130,7 @@ def test_exceptions_that_mean_stop_do(error, tmp_path):
         ({"workers": 0}, "workers = 0: expected a number of at least 1, -1 for one per core, or a map-like callable"),
         ({"workers": "many"}, "workers = 'many': expected a number"),
         ({"workers": 2, "fun": lambda x: 1.0}, "cannot be sent to other processes"),
+        ({"workers": 2, "n_parallel": 4}, "n_parallel = 4 goes with a map-like callable: workers = 2 says how many"),
         ({"workers": map, "n_parallel": 0}, "n_parallel = 0: expected a whole number of at least 1"),
         ({"max_failures": 0}, "max_failures = 0: expected a whole number of at least 1"),
     ],
@@ -144,3 +150,35 @@ def test_parallel_mixed_parameters_reach_the_objective_in_their_types():
     result = infold.minimize(objectives.named, space, method="random", n_trials=10, seed=0, workers=2)
     assert {type(v) for x in result.x_iters for v in x.values()} == {float, int, str, bool}
     assert result.nfev == 10
+
+
+def test_processes_that_die_while_the_optimizer_thinks_do_not_end_the_run():
+    with open_workers(objectives.deadly, 2, None) as pool:
+        deadly = pool.submit([0.9, 0.0, 0.0])
+        time.sleep(2.0)  # its process is long dead
+        harmless = pool.submit([0.1, 0.0, 0.0])
+        outcomes = {}
+        while len(outcomes) < 2:
+            outcomes |= {f: f.result() for f in pool.wait([f for f in (deadly, harmless) if f not in outcomes])}
+    assert outcomes[deadly].value is None
+    assert outcomes[harmless].value == pytest.approx(0.01)
+
+
+def test_stopped_run_waits_for_what_is_under_way():
+    with ThreadPoolExecutor(3) as threads:
+        result = run(objectives.slow_sphere, n_trials=50, workers=threads.map, callback=lambda r: r.nfev == 5)
+    assert 5 <= result.nfev <= 7
+    assert np.all(np.isfinite(result.func_vals))
+    assert result.optimizer.pending == []
+
+
+def test_function_that_worker_processes_cannot_find_is_an_error_before_any_evaluation(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import infold\n\ndef f(x):\n    return 1.0\n\n"
+        f"infold.minimize(f, [(0, 1)] * 2, method='random', n_trials=5, workers=2, checkpoint={str(tmp_path / 'run.json')!r})\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "does not arrive in other processes" in done.stderr
+    assert len(infold.Optimizer.load(tmp_path / "run.json")) == 0

@@ -104,7 +104,7 @@ class Pool:
     def _send(self, ours: Future, x: Any, executor: Executor) -> None:
         try:
             inner = executor.submit(self._fun, x)
-        except futures.BrokenExecutor:  # a process died while nobody was waiting
+        except (futures.BrokenExecutor, OSError):  # a process died while nobody was waiting, or is dying just now
             executor = self._replace(executor)
             inner = executor.submit(self._fun, x)
         self._inner[ours] = (inner, x, executor)
@@ -210,9 +210,7 @@ def open_workers(fun: Callable, workers: int | Callable, n_parallel: int | None)
             yield Mapped(guarded, workers, n_parallel or _UNKNOWN)
         return
     if n_parallel is not None:
-        raise ValueError(
-            f"n_parallel = {n_parallel} goes with a map-like callable; workers = {workers!r} says how many already"
-        )
+        raise ValueError(f"n_parallel = {n_parallel} goes with a map-like callable: workers = {workers!r} says how many")
     if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
         raise ValueError(f"workers = {workers!r}: expected a number of at least 1, -1 for one per core, or a map-like callable")
     count = (os.cpu_count() or 1) if workers == -1 else workers

@@ -38,6 +38,15 @@ def test_derivatives_are_finite_at_zero_distance(kernel):
     assert np.all(np.isfinite(jax.hessian(value)(z)))
 
 
+@pytest.mark.parametrize(("kernel", "curvature"), [("matern52", 5 / 3), ("squared-exponential", 1.0)])
+def test_curvature_at_a_datum_is_the_kernels(kernel, curvature, rng):
+    """A clipped squared distance would have a derivative of 0 or half of it there."""
+    b, ell = rng.uniform(size=(6, 3)), np.array([0.7, 0.3, 1.1])
+    for i in range(6):
+        value = lambda z, i=i: kernels.covariance(kernel, z[None], b, ell)[0, i]  # noqa: E731
+        np.testing.assert_allclose(jax.hessian(value)(jnp.asarray(b[i])), -curvature * np.diag(ell**-2.0), atol=1e-5)
+
+
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
 def test_covariance_is_positive_semidefinite_with_unit_diagonal(kernel, rng):
     z = np.repeat(rng.uniform(size=(20, 4)), 2, axis=0)

@@ -88,8 +88,9 @@ def test_methods_never_raise_on_data(name, rng):
 def test_a_cache_changes_the_effort_and_a_foreign_one_is_ignored(name, rng):
     method, data = cheap(name), history(rng)
     cold = method.suggest(data, 1, (0, 0))
-    method.suggest(data, 1, (0, 1), cold.cache)
-    foreign = {key: np.zeros(3) for key in cold.cache}
+    warm = method.suggest(data, 1, (0, 1), cold.cache)
+    assert warm.diagnostics["log_likelihood"] >= cold.diagnostics["log_likelihood"]
+    foreign = {key: np.full(3, np.nan) for key in cold.cache}
     np.testing.assert_array_equal(method.suggest(data, 1, (0, 0), foreign).x, cold.x)
 
 
@@ -122,6 +123,24 @@ def test_trouble_in_training_falls_back_step_by_step(rng, monkeypatch, caplog):
     suggestion = method.suggest(data, 2, (0, 0))
     assert suggestion.x.shape == (2, 7)
     assert suggestion.diagnostics["fallback"] == "random"
+
+
+def test_decoder_that_is_not_finite_falls_back(rng, monkeypatch):
+    monkeypatch.setattr(feature_space, "_decode", lambda *a: (np.full((1, 7), np.nan), np.zeros(1), np.ones(1)))
+    suggestion = cheap("mgp").suggest(history(rng), 1, (0, 0))
+    assert suggestion.diagnostics["fallback"] == "full_space"
+    assert np.all(np.isfinite(suggestion.x))
+
+
+def test_fresh_starts_come_in_their_turn_also_in_batches(rng):
+    """N = 11, 13, ... is never a multiple of 4, and asking again at the same N is no new turn."""
+    method, cache, turns = cheap("mgpc", restart_every=4), {}, []
+    data = history(rng, n=30)
+    for n in (11, 11, 13, 15, 15, 17, 19, 21):
+        suggestion = method.suggest(History(data.x[:n], data.y[:n]), 1, (0, n), cache)
+        turns.append(not np.array_equal(cache.get("restarted"), suggestion.cache["restarted"]))
+        cache = suggestion.cache
+    assert turns == [True, False, True, False, False, True, False, True]
 
 
 def test_trust_constr_solver_is_available(rng):
@@ -190,6 +209,9 @@ def test_one_compilation_per_bucket_and_program(rng):
         ("random", {"n_features": 3}, "setting of random = 'n_features': expected one of design"),
         ("mgpc", {"acquisition": "kg"}, "acquisition = 'kg': expected one of ei, pi, ucb"),
         ("mgpc", {"n_features": 0}, "n_features = 0: expected a whole number of at least 1"),
+        ("mgp", {"solver": "trust-constr"}, "solver = 'trust-constr': expected 'projected', as there is no constraint"),
+        ("mgpc", {"weight_deviation": 0.0}, "weight_deviation = 0.0: expected a positive number or None"),
+        ("mgpc", {"max_warm_iterations": 0}, "max_warm_iterations = 0: expected a whole number of at least 1"),
         ("mgpc", {"solver": "newton"}, "solver = 'newton': expected one of projected, trust-constr"),
         ("full_space", {"n_starts": 50, "n_candidates": 10}, "n_candidates = 10: expected a whole number of at least 50"),
     ],

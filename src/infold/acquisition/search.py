@@ -1,8 +1,8 @@
 """Maximization of an acquisition function: random search, the best few, gradient ascent of all of them as one batch.
 
 The feasible set enters only as a projection, so the cube and the Lipschitz region are one algorithm: projected gradient steps
-of Barzilai-Borwein length, shortened where the function does not rise enough. SciPy's interior-point method is kept
-as the reference.
+of Barzilai-Borwein length, shortened where the function does not rise enough. The paper runs L-BFGS-B in the cube and an
+interior-point method in the region, start by start; both are what the tests compare with, and the second is kept.
 """
 
 import warnings
@@ -33,7 +33,8 @@ class Found(NamedTuple):
 
 def best_starts(value: Callable[[np.ndarray], np.ndarray], candidates: np.ndarray, n_starts: int) -> np.ndarray:
     """The `n_starts` candidates of the largest value."""
-    return candidates[np.argsort(value(candidates))[-n_starts:]]
+    values = value(candidates)
+    return candidates[np.argsort(np.where(np.isnan(values), -np.inf, values))[-n_starts:]]
 
 
 def projected_ascent(
@@ -98,7 +99,7 @@ def trust_constr(value_and_gradient: ValueAndGradient, region: Region, starts: F
     d = starts.shape[1]
     constraint = scipy.optimize.NonlinearConstraint(slack, 0.0, np.inf, jac=slack_gradient, hess=scipy.optimize.BFGS())
     best = Found(starts[0], -np.inf)
-    for start in lipschitz.project(region, starts):
+    for start in np.clip(lipschitz.project(region, starts), 1e-6, 1.0 - 1e-6):  # from a face of the cube it cannot move
         with warnings.catch_warnings():
             # The quasi-Newton update remarks on starts at which the function is flat.
             warnings.filterwarnings("ignore", message="delta_grad == 0.0", category=UserWarning)

@@ -26,7 +26,8 @@ def scaled_sq_dist(a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: 
     center = jnp.mean(b, axis=0)  # r² is translation invariant; centred inputs cancel less
     a, b = (a - center) / lengthscale, (b - center) / lengthscale
     r2 = jnp.sum(a * a, axis=1)[:, None] + jnp.sum(b * b, axis=1)[None, :] - 2.0 * a @ b.T
-    return jnp.maximum(r2, 0.0)
+    # Rounding may leave a tiny negative number. The value is clipped, the derivative is not: at a datum it would vanish.
+    return r2 + jax.lax.stop_gradient(jnp.maximum(r2, 0.0) - r2)
 
 
 @jax.custom_jvp

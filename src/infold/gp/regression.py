@@ -61,7 +61,7 @@ def unflatten(settings: Regression, dimension: int, flat: Float[Array, "p"]) -> 
     return Params(values[:dimension], values[dimension], variance)
 
 
-# A density in the lengthscale itself, so its logarithm enters once more (D. Hvarfner et al., ICML 2024).
+# A density in the lengthscale itself, so its logarithm enters once more (C. Hvarfner et al., ICML 2024).
 _LENGTHSCALE_LOCATION, _LENGTHSCALE_SCALE = math.sqrt(2.0), math.sqrt(3.0)
 _NOISE_LOCATION, _NOISE_SCALE = -4.0, 1.0
 
@@ -79,7 +79,7 @@ def objective(settings: Regression, flat: Float[Array, "p"], data: Data) -> Floa
     if settings.scaled_priors:
         location = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension)
         value += _log_log_normal(flat[:dimension], location, _LENGTHSCALE_SCALE)
-        value += _log_log_normal(flat[dimension], _NOISE_LOCATION, _NOISE_SCALE)
+        value += _log_log_normal(flat[dimension : dimension + 1], _NOISE_LOCATION, _NOISE_SCALE)
     return value
 
 
@@ -122,7 +122,7 @@ def fit(
     """The most likely parameters, from `warm` or from the initial ones."""
     dimension = data.x.shape[1]
     start = Start("fresh", initial_params(settings, dimension), max_iterations)
-    if warm is not None and warm.shape == start.flat.shape:
+    if warm is not None and warm.shape == start.flat.shape and np.all(np.isfinite(warm)):
         start = Start("warm", warm, max_warm_iterations)
     bounds = parameter_bounds(settings, dimension)
     return train(lambda flat: value_and_gradient(settings, flat, data), [start], bounds, tolerance)

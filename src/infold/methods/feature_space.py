@@ -31,6 +31,7 @@ from infold.surrogate.joint import Posterior
 _log = logging.getLogger(__name__)
 _SLOPE_BATCH = 100  # points per evaluation of the decoder's Jacobian
 SOLVERS = ("projected", "trust-constr")
+_FIT, _FIT_AGAIN, _SEARCH = 1, 2, 3  # streams of randomness within one suggestion
 
 
 def default_features(dimension: int) -> int:
@@ -40,7 +41,10 @@ def default_features(dimension: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureSpace:
-    """Settings of the feature-space methods; `infold.methods.by_name` has the paper's presets."""
+    """Settings of the feature-space methods. `infold.methods.by_name` has the paper's six variants.
+
+    The defaults depart from the paper in the prior on the encoder's weights; `weight_deviation=None` is its objective.
+    """
 
     decoder: str = "full"
     """full, hierarchical or shared."""
@@ -65,7 +69,7 @@ class FeatureSpace:
     max_warm_iterations: int = 3
     """Training iterations from the last suggestion's parameters."""
     restart_every: int = 10
-    """A fresh start competes with the warm one whenever this many evaluations have been made."""
+    """A fresh start competes with the warm one each time this many further evaluations have been made."""
     n_candidates: int = 5000
     """Points of the random search."""
     n_starts: int = 100
@@ -79,6 +83,12 @@ class FeatureSpace:
         Acquisition(name=self.acquisition, beta=self.beta)
         Decoder(kind=self.decoder)
         _checks.one_of("solver", self.solver, SOLVERS)
+        if self.solver == "trust-constr" and not self.constrained:
+            raise ValueError("solver = 'trust-constr': expected 'projected', as there is no constraint")
+        if self.weight_deviation is not None and not self.weight_deviation > 0:
+            raise ValueError(f"weight_deviation = {self.weight_deviation}: expected a positive number or None")
+        for name in ("max_iterations", "max_warm_iterations", "max_search_iterations"):
+            _checks.at_least(name, getattr(self, name), 1)
         if self.n_features is not None:
             _checks.at_least("n_features", self.n_features, 1)
         object.__setattr__(self, "hidden", tuple(self.hidden))
@@ -110,10 +120,12 @@ class FeatureSpace:
         try:
             clock = Stopwatch()
             with clock("fit"):
-                fitted = self._fit(model, history, key, cache)
+                fitted, fallback = self._fit(model, history, key, cache)
             cache["feature_space"] = joint.flatten(fitted.params)
             for i in range(q):
-                x, diagnostics = self._suggest_one(fitted, history, np.random.default_rng([*key, i]), clock)
+                rng = np.random.default_rng([*key, _SEARCH, i])
+                x, diagnostics = self._suggest_one(fitted, history, rng, clock)
+                diagnostics["fallback"] = fallback
                 points.append(x)
                 history = history.with_pending(x)
         except (FloatingPointError, np.linalg.LinAlgError) as error:
@@ -124,22 +136,26 @@ class FeatureSpace:
             cache.update(rest.cache)
         return Suggestion(np.stack(points), diagnostics, cache)
 
-    def _fit(self, model: JointModel, history: History, key: Key, cache: Cache) -> Fit:
+    def _fit(self, model: JointModel, history: History, key: Key, cache: Cache) -> tuple[Fit, str | None]:
         """Train from the cached parameters, at times from fresh ones too, and from fresh ones alone where that fails."""
         warm = cache.get("feature_space")
-        if warm is not None and warm.shape != (joint.n_parameters(model, history.dimension),):
+        expected = (joint.n_parameters(model, history.dimension),)
+        if warm is not None and not (warm.shape == expected and np.all(np.isfinite(warm))):
             warm = None
+        turn = np.array([len(history.y) // self.restart_every], dtype=np.float64)
+        due = warm is None or not np.array_equal(cache.get("restarted", np.empty(0)), turn)
+        cache["restarted"] = turn
         settings = FitSettings(
-            n_restarts=1 if warm is None or len(history.y) % self.restart_every == 0 else 0,
+            n_restarts=1 if due else 0,
             max_iterations=self.max_iterations,
             max_warm_iterations=self.max_warm_iterations,
         )
         try:
-            return fit(history.x, history.values, model, key=key, warm=warm, settings=settings)
+            return fit(history.x, history.values, model, key=(*key, _FIT), warm=warm, settings=settings), None
         except FloatingPointError as error:
             _log.warning("feature space: %s; training again from a fresh start", error)
             again = FitSettings(n_restarts=2, max_iterations=self.max_iterations)
-            return fit(history.x, history.values, model, key=(*key, 1), settings=again)
+            return fit(history.x, history.values, model, key=(*key, _FIT_AGAIN), settings=again), "fresh start"
 
     def _suggest_one(
         self, fitted: Fit, history: History, rng: np.random.Generator, clock: Stopwatch
@@ -163,9 +179,9 @@ class FeatureSpace:
                 raise FloatingPointError("the acquisition function is not finite at any start")
         with clock("decode"):
             x, mean, variance = (np.asarray(a) for a in _decode(model, posterior, found.point[None], dimension))
+            if not np.all(np.isfinite(x)):
+                raise FloatingPointError("the decoder's output is not finite")
             reencoded = fitted.encode(x)[0]
-        if not np.all(np.isfinite(x)):
-            raise FloatingPointError("the decoder's output is not finite")
         everywhere = Region(z_data, np.full(len(z_data), np.inf)) if region is None else region
         index, distance = lipschitz.nearest(everywhere, found.point[None])
         diagnostics = {
@@ -182,7 +198,6 @@ class FeatureSpace:
             "reencoding_error": float(np.linalg.norm(reencoded - found.point)),
             "feature_spread": float(np.mean(np.std(z_data, axis=0))),
             "noise": float(fitted.params.response_noise),
-            "fallback": None,
             "seconds": dict(clock.seconds),
         }
         return x[0], diagnostics

@@ -20,7 +20,8 @@ from infold.acquisition import functions, search
 from infold.acquisition.functions import Acquisition
 from infold.gp import padding, regression
 from infold.gp.outputs import PowerTransform, Standardization
-from infold.gp.regression import Posterior, Regression
+from infold.gp.regression import Data, Posterior, Regression
+from infold.gp.training import Trained
 from infold.history import History
 from infold.methods.base import Cache, Key, Stopwatch, Suggestion, with_lies
 from infold.methods.random import RandomSearch
@@ -48,6 +49,7 @@ class FullSpace:
 
     def __post_init__(self) -> None:
         Acquisition(name=self.acquisition, beta=self.beta)
+        _checks.at_least("max_iterations", self.max_iterations, 1)
         _checks.at_least("n_starts", self.n_starts, 1)
         _checks.at_least("n_candidates", self.n_candidates, self.n_starts)
 
@@ -66,7 +68,7 @@ class FullSpace:
                 outputs = PowerTransform.of(history.values) if self.transform else Standardization.of(history.values)
                 y = outputs.apply(history.values)
                 data = regression.make_data(history.x, y, padding.bucket_size(len(y) + len(history.pending) + q - 1))
-                trained = regression.fit(_GP, data, warm=cache.get("full_space"))
+                trained, fallback = _fit(data, cache.get("full_space"))
                 observed = regression.condition(_GP, trained.flat, data)
             cache["full_space"] = trained.flat
             for _ in range(q):
@@ -89,7 +91,7 @@ class FullSpace:
                     "mean": float(centre),
                     "deviation": float(upper - centre),
                     "distance": float(np.min(np.linalg.norm(history.x - found.point, axis=1))),
-                    "fallback": None,
+                    "fallback": fallback,
                     "seconds": dict(clock.seconds),
                 }
                 history = history.with_pending(found.point)
@@ -124,6 +126,15 @@ class FullSpace:
         moved = rng.uniform(size=centre.shape) < min(1.0, 20.0 / d)
         perturbed = np.clip(centre + moved * 0.1 * rng.normal(size=centre.shape), 0.0, 1.0)
         return np.concatenate([rng.uniform(size=(half, d)), perturbed])
+
+
+def _fit(data: Data, warm: np.ndarray | None) -> tuple[Trained, str | None]:
+    """Train from the cached parameters, and from the priors' modes where that fails."""
+    try:
+        return regression.fit(_GP, data, warm=warm), None
+    except FloatingPointError as error:
+        _log.warning("full_space: %s; training again from a fresh start", error)
+        return regression.fit(_GP, data), "fresh start"
 
 
 @jax.jit

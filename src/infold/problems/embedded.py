@@ -1,4 +1,4 @@
-"""Functions of d variables hidden in a cube of D dimensions (section 4 of the paper).
+"""Functions of d variables hidden in a cube of D dimensions (section 5 of the paper).
 
 u = R (2x - 1) with R (d x D) of orthonormal rows, then a map of u to the function's own domain.
 """
@@ -31,7 +31,7 @@ def embedding(dimension: int, n_variables: int, seed: int) -> np.ndarray:
 
 
 def _solve_in_box(r: np.ndarray, u: np.ndarray) -> np.ndarray | None:
-    """A point x of the cube with R (2x - 1) = u, as far inside as possible, or None."""
+    """A point x of the cube with R (2x - 1) = u, or None."""
     w = r.T @ u  # the solution of least norm
     if np.max(np.abs(w)) > 1.0:
         n_variables, dimension = r.shape

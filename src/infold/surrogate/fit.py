@@ -34,6 +34,8 @@ class FitSettings:
     def __post_init__(self) -> None:
         _checks.at_least("n_restarts", self.n_restarts, 0)
         _checks.at_least("max_iterations", self.max_iterations, 1)
+        if self.max_warm_iterations is not None:
+            _checks.at_least("max_warm_iterations", self.max_warm_iterations, 1)
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ def fit(
     starts: list[Start] = []
     if warm is not None:
         warm = _checks.finite_array("warm", warm, (joint.n_parameters(model, dimension),))
-        starts.append(Start("warm", warm, settings.max_warm_iterations or settings.max_iterations))
+        limit = settings.max_warm_iterations
+        starts.append(Start("warm", warm, settings.max_iterations if limit is None else limit))
     for _ in range(max(settings.n_restarts, 0 if starts else 1)):
         starts.append(Start("fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.max_iterations))
 
