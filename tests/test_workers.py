@@ -1,4 +1,5 @@
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -182,3 +183,26 @@ def test_function_that_worker_processes_cannot_find_is_an_error_before_any_evalu
     assert done.returncode != 0
     assert "does not arrive in other processes" in done.stderr
     assert len(infold.Optimizer.load(tmp_path / "run.json")) == 0
+
+
+DASK_PROGRAM = """
+import infold
+from distributed import Client, LocalCluster
+from tests import objectives
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        result = infold.minimize(
+            objectives.slow_sphere, [(-1.0, 1.0)] * 3, method="random", n_trials=12, workers=client.map, seed=0
+        )
+    print(sorted(map(tuple, result.x_iters)) == EXPECTED, len(result.func_vals))
+"""
+
+
+def test_dask_cluster_evaluates_the_same_points(tmp_path):
+    script = tmp_path / "program.py"
+    expected = [tuple(map(float, x)) for x in run().x_iters]
+    script.write_text(DASK_PROGRAM.replace("EXPECTED", repr(sorted(expected))))
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "12"]
