@@ -84,7 +84,7 @@ class Pool:
         if executor is None:
             executor = make(capacity)  # type: ignore[misc]
         self._executor = executor
-        self._inner: dict[Future, tuple[Future, Any, Executor]] = {}  # ours -> the executor's, the point, the executor
+        self._inner: dict[Future, tuple[Future, Any, Executor, bool]] = {}  # ours -> theirs, point, executor, tried again?
 
     def probe(self) -> None:
         """Raise when a worker process cannot find the objective, before any evaluation is lost to it."""
@@ -98,23 +98,23 @@ class Pool:
 
     def submit(self, x: Any) -> Future:
         ours: Future = Future()
-        self._send(ours, x, self._executor)
+        self._send(ours, x, self._executor, again=False)
         return ours
 
-    def _send(self, ours: Future, x: Any, executor: Executor) -> None:
+    def _send(self, ours: Future, x: Any, executor: Executor, *, again: bool) -> None:
         try:
             inner = executor.submit(self._fun, x)
         except (futures.BrokenExecutor, OSError):  # a process died while nobody was waiting, or is dying just now
             executor = self._replace(executor)
             inner = executor.submit(self._fun, x)
-        self._inner[ours] = (inner, x, executor)
+        self._inner[ours] = (inner, x, executor, again)
 
     def _replace(self, executor: Executor) -> Executor:
         """A working executor in place of a broken one."""
         if self._make is None:
             raise RuntimeError("the executor given as workers is broken: one of its processes died, perhaps for want of memory")
         if executor is self._executor:
-            self._broken, self._executor = self._executor, self._make(self.capacity)
+            self._executor = self._make(self.capacity)
         return self._executor
 
     def wait(self, waiting: Iterable[Future]) -> list[Future]:
@@ -127,28 +127,25 @@ class Pool:
 
     def _settle(self, ours: Future) -> bool:
         """Pass a finished outcome on; False where there is none yet."""
-        inner, x, executor = self._inner[ours]
+        inner, x, executor, again = self._inner[ours]
         if not inner.done():
             return False
         error = inner.exception()
-        shared = executor in (self._executor, self._broken)
-        if isinstance(error, futures.BrokenExecutor) and shared:
+        if isinstance(error, futures.BrokenExecutor) and not again:
             self._replace(executor)
-            self._send(ours, x, self._make(1))  # type: ignore[misc]
+            self._send(ours, x, self._make(1), again=True)  # type: ignore[misc]
             return False
         if error is not None and not isinstance(error, Exception):
             raise error  # it means "stop"
-        if not shared:
+        if again:
             executor.shutdown(wait=False)
         ours.set_result(inner.result() if error is None else Outcome(None, f"{type(error).__name__}: {error}"))
         del self._inner[ours]
         return True
 
-    _broken: Executor | None = None
-
     def close(self) -> None:
         """Do not wait for evaluations that nobody wants any more."""
-        for executor in {self._executor, *(executor for *_, executor in self._inner.values())}:
+        for executor in {self._executor, *(executor for _, _, executor, _ in self._inner.values())}:
             processes = dict(getattr(executor, "_processes", None) or {})
             executor.shutdown(wait=False, cancel_futures=True)
             for process in processes.values():
