@@ -12,7 +12,7 @@ from timing import exponent, first_call, median_seconds
 
 from infold.surrogate import Decoder, Encoder, JointModel, joint
 from infold.surrogate.decoder import KINDS
-from infold.surrogate.fit import value_and_gradient
+from infold.surrogate.fit import evaluate
 
 
 def setup(kind: str, n: int, dimension: int) -> tuple:
@@ -22,7 +22,7 @@ def setup(kind: str, n: int, dimension: int) -> tuple:
     data = jax.device_put(joint.make_data(model, x, y, size=n))
     flat = jax.device_put(joint.flatten(joint.initial_params(model, x, rng)))
     matrix = rng.normal(size=(n, n))
-    return lambda: value_and_gradient(model, flat, data), matrix @ matrix.T
+    return lambda: evaluate(model, flat, data), matrix @ matrix.T
 
 
 def main() -> None:

@@ -38,13 +38,10 @@ def main() -> None:
         fitted = fit(x, y, model, key=0, settings=FitSettings(max_iterations=20))
         posterior = fitted.posterior
         y_min = np.min(fitted.standardization.apply(y))
-        _, region = feature_space._region(model, posterior, np.asarray(posterior.z)[:n], 60, rng)
-
-        def value_and_gradient(z, posterior=posterior, model=model, acquisition=acquisition, y_min=y_min):
-            return tuple(map(np.asarray, feature_space._acquisition_gradient(model, acquisition, posterior, z, y_min)))
-
+        _, region = feature_space.lipschitz_region(model, posterior, np.asarray(posterior.z)[:n], 60, rng)
+        value_and_gradient = feature_space.search_objective(model, posterior, acquisition, y_min).value_and_gradient
         starts = lipschitz.sample(region, N_STARTS, rng)
-        value_and_gradient(starts), value_and_gradient(starts[:1])  # compile both shapes
+        value_and_gradient(starts)  # compile
 
         began = time.perf_counter()
         ours = search.projected_ascent(value_and_gradient, lambda z, r=region: lipschitz.project(r, z), starts)

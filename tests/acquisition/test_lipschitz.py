@@ -25,7 +25,7 @@ def region(rng) -> Region:
 def test_no_output_moves_more_than_the_constant_allows(rng):
     fitted = fitted_model(rng)
     with jax.enable_x64(True):
-        constant, _ = feature_space._region(fitted.model, fitted.posterior, fitted_features(fitted), 8, rng)
+        constant, _ = feature_space.lipschitz_region(fitted.model, fitted.posterior, fitted_features(fitted), 8, rng)
         mean = lambda z: np.asarray(feature_space.joint.decoder_mean(fitted.model, fitted.posterior, z, 8))  # noqa: E731
         a = rng.uniform(size=(10_000, 3))
         near = np.clip(a + 0.01 * rng.normal(size=a.shape), 0, 1)
@@ -38,9 +38,9 @@ def test_constant_is_attained_not_invented(rng):
     """L is the slope at some point: no larger than the largest of a dense sample near the data, by more than its steps gain."""
     fitted = fitted_model(rng)
     with jax.enable_x64(True):
-        constant, _ = feature_space._region(fitted.model, fitted.posterior, fitted_features(fitted), 8, rng)
+        constant, _ = feature_space.lipschitz_region(fitted.model, fitted.posterior, fitted_features(fitted), 8, rng)
         z = np.clip(np.repeat(fitted_features(fitted), 400, axis=0) + 0.05 * rng.normal(size=(10_000, 3)), 0, 1)
-        dense = np.asarray(feature_space._largest_slope(fitted.model, fitted.posterior, z, 8)[0])
+        dense = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8)[0])
     assert 0.9 * dense.max() <= constant <= 1.5 * dense.max()
 
 

@@ -7,7 +7,7 @@ from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region
 from infold.gp import regression
-from infold.methods import feature_space, full_space
+from infold.methods import FullSpace, feature_space, full_space
 from infold.surrogate import Encoder, FitSettings, JointModel, fit
 
 
@@ -52,13 +52,9 @@ def constrained_problem(seed: int):
     fitted = fit(x, y, model, key=seed, settings=FitSettings(max_iterations=25))
     posterior, acquisition = fitted.posterior, Acquisition(name=("ei", "pi", "ucb")[seed % 3])
     y_min = np.min(fitted.standardization.apply(y))
-    _, region = feature_space._region(model, posterior, np.asarray(posterior.z)[:40], 10, rng)
+    _, region = feature_space.lipschitz_region(model, posterior, np.asarray(posterior.z)[:40], 10, rng)
     starts = lipschitz.sample(region, 100, rng)
-
-    def value_and_gradient(z):
-        return tuple(map(np.asarray, feature_space._acquisition_gradient(model, acquisition, posterior, z, y_min)))
-
-    return value_and_gradient, region, starts
+    return feature_space.search_objective(model, posterior, acquisition, y_min).value_and_gradient, region, starts
 
 
 def test_projected_search_is_as_good_as_trust_constr_in_19_of_20_models():
@@ -92,13 +88,8 @@ def test_box_search_is_as_good_as_lbfgsb_from_the_same_starts():
             x = rng.uniform(size=(40, 20))
             y = np.sum((x - 0.4) ** 2, axis=1)
             data = regression.make_data(x, (y - y.mean()) / y.std())
-            trained = regression.fit(full_space._GP, data)
-            posterior = regression.condition(full_space._GP, trained.flat, data)
-            y_min = np.min(np.asarray(data.y))
-
-            def value_and_gradient(z, posterior=posterior, y_min=y_min):
-                return tuple(map(np.asarray, full_space._acquisition_gradient(Acquisition(), posterior, z, y_min)))
-
+            posterior = regression.fit(full_space._GP, data).extra
+            value_and_gradient = FullSpace()._objective(posterior, np.min(data.y)).value_and_gradient
             starts = rng.uniform(size=(8, 20))
             ours = search.projected_ascent(value_and_gradient, lambda z: np.clip(z, 0, 1), starts, max_iterations=100)
             theirs = max(

@@ -39,6 +39,14 @@ def test_matvec_takes_nonsymmetric_factors(rng):
     np.testing.assert_allclose(kronecker.matvec(factors, x), dense(factors) @ x, atol=1e-12)
 
 
+def log_likelihood(*args):
+    return kronecker.infer(*args)[0]
+
+
+def condition(*args):
+    return kronecker.infer(*args)[1]
+
+
 def dense_covariance(k, b):
     """Covariance of X~ stacked column by column, B's blocks on the diagonal."""
     return np.kron(block_diag(*b), k) + NOISE * np.eye(len(k) * b.shape[0] * b.shape[1])
@@ -59,7 +67,7 @@ def data(request, rng):
 def test_log_likelihood_matches_dense(data):
     k, b, x = data
     expected = multivariate_normal(np.zeros(x.size), dense_covariance(k, b)).logpdf(stacked(x))
-    assert kronecker.log_likelihood(k, b, x, NOISE) == pytest.approx(expected, abs=1e-8)
+    assert log_likelihood(k, b, x, NOISE) == pytest.approx(expected, abs=1e-8)
 
 
 def test_log_likelihood_gradients_match_finite_differences(data, rng):
@@ -71,16 +79,16 @@ def test_log_likelihood_gradients_match_finite_differences(data, rng):
         rng.normal(size=x.shape),
         np.array(1.0),
     ]
-    gradients = jax.grad(kronecker.log_likelihood, argnums=(0, 1, 2, 3))(*args)
+    gradients = jax.grad(log_likelihood, argnums=(0, 1, 2, 3))(*args)
     for i, (gradient, direction) in enumerate(zip(gradients, directions, strict=True)):
-        f = lambda a, i=i: kronecker.log_likelihood(*args[:i], a, *args[i + 1 :])  # noqa: E731
+        f = lambda a, i=i: log_likelihood(*args[:i], a, *args[i + 1 :])  # noqa: E731
         expected = laws.finite_difference(f, args[i], direction)
         assert np.sum(np.asarray(gradient) * direction) == pytest.approx(expected, rel=1e-6)
 
 
 def test_gradients_are_finite_and_right_where_eigenvalues_repeat(rng):
     k, b, x = np.ones((6, 6)), np.eye(4)[None], rng.normal(size=(6, 1, 4))
-    f = lambda k, b: kronecker.log_likelihood(k, b, x, NOISE)  # noqa: E731
+    f = lambda k, b: log_likelihood(k, b, x, NOISE)  # noqa: E731
     grad_k, grad_b = jax.grad(f, argnums=(0, 1))(k, b)
     inverse = np.linalg.inv(dense_covariance(k, b))
     alpha = inverse @ stacked(x)
@@ -99,7 +107,7 @@ def test_posterior_matches_dense_conditioning(data, rng):
     joint = laws.random_covariance(rng, 10)
     k, k_star = joint[:7, :7], joint[7:, :7]
     prior = np.asarray(joint[7:, 7:].diagonal().max() + 1)
-    posterior = kronecker.condition(k, b, x, NOISE)
+    posterior = condition(k, b, x, NOISE)
     big_b = block_diag(*b)
     cross = np.kron(big_b, k_star)
     covariance = dense_covariance(k, b)
@@ -117,10 +125,8 @@ def test_padded_rows_and_outputs_change_nothing(data):
     outputs = padding.row_mask(s, s + 2)
     b_pad = jnp.stack([padding.eigen_pad(np.pad(block, (0, 2), constant_values=2.0), outputs) for block in b])
     x_pad = np.pad(x, ((0, 5), (0, 0), (0, 2)))
-    assert kronecker.log_likelihood(k_pad, b_pad, x_pad, NOISE) == pytest.approx(
-        float(kronecker.log_likelihood(k, b, x, NOISE)), abs=1e-10
-    )
-    plain, padded = kronecker.condition(k, b, x, NOISE), kronecker.condition(k_pad, b_pad, x_pad, NOISE)
+    assert log_likelihood(k_pad, b_pad, x_pad, NOISE) == pytest.approx(float(log_likelihood(k, b, x, NOISE)), abs=1e-10)
+    plain, padded = condition(k, b, x, NOISE), condition(k_pad, b_pad, x_pad, NOISE)
     k_star = np.linspace(0, 1, 14).reshape(2, 7)
     np.testing.assert_allclose(
         kronecker.mean(padded, np.pad(k_star, ((0, 0), (0, 5))))[:, :, :s], kronecker.mean(plain, k_star), atol=1e-10

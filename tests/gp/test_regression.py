@@ -22,7 +22,7 @@ def test_plain_objective_is_the_log_density_of_the_data(rng):
     flat = np.log([0.5, 1.0, 2.0, 0.7, 0.03, 1.7])
     covariance = 1.7 * laws.matern52(x, x, np.array([0.5, 1.0, 2.0, 0.7])) + 0.03 * np.eye(15)
     expected = multivariate_normal(np.zeros(15), covariance).logpdf(y)
-    assert regression.objective(PLAIN, flat, regression.make_data(x, y)) == pytest.approx(expected, abs=1e-8)
+    assert regression.infer(PLAIN, flat, regression.make_data(x, y))[0] == pytest.approx(expected, abs=1e-8)
 
 
 def test_priors_are_log_normal_densities_in_lengthscale_and_noise(rng):
@@ -36,7 +36,7 @@ def test_priors_are_log_normal_densities_in_lengthscale_and_noise(rng):
         expected = multivariate_normal(np.full(15, mean), covariance).logpdf(y)
         expected += lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2) + np.log(4) / 2)).logpdf(ell).sum()
         expected += lognorm(1.0, scale=np.exp(-4.0)).logpdf(noise)
-        values.append((float(regression.objective(FULL_SPACE, np.log([*ell, noise]), data)), expected))
+        values.append((float(regression.infer(FULL_SPACE, np.log([*ell, noise]), data)[0]), expected))
     for got, expected in values:
         assert got == pytest.approx(expected, abs=1e-8)
 
@@ -52,8 +52,8 @@ def test_initial_parameters_are_the_modes_of_the_priors():
 def test_gradient_matches_finite_differences(settings, rng):
     data = regression.make_data(*problem(rng), size=20)
     flat = regression.initial_params(settings, 4) + 0.1 * rng.normal(size=len(regression.initial_params(settings, 4)))
-    gradient = np.asarray(regression.value_and_gradient(settings, flat, data)[1])
-    f = lambda flat: regression.value_and_gradient(settings, flat, data)[0]  # noqa: E731
+    gradient = np.asarray(regression.evaluate(settings, flat, data)[1])
+    f = lambda flat: regression.evaluate(settings, flat, data)[0]  # noqa: E731
     direction = rng.normal(size=flat.size)
     assert gradient @ direction == pytest.approx(laws.finite_difference(f, flat, direction, 1e-4), rel=1e-6)
 
@@ -65,8 +65,8 @@ def test_padded_and_unpadded_agree(settings, rng):
     results = []
     for size in (15, 64):
         data = regression.make_data(x, y, size=size)
-        posterior = regression.condition(settings, flat, data)
-        results.append([regression.objective(settings, flat, data), *regression.predict(settings, posterior, z)])
+        value, posterior = regression.infer(settings, flat, data)
+        results.append([value, *regression.predict(settings, posterior, z)])
     for plain, padded in zip(*results, strict=True):
         np.testing.assert_allclose(padded, plain, atol=1e-10)
 
@@ -75,8 +75,7 @@ def test_padded_and_unpadded_agree(settings, rng):
 def test_training_finds_the_inputs_that_matter_and_predicts(settings, rng):
     x, y = problem(rng, n=60)
     data = regression.make_data(x, (y - y.mean()) / y.std())
-    trained = regression.fit(settings, data)
-    posterior = regression.condition(settings, trained.flat, data)
+    posterior = regression.fit(settings, data).extra
     assert np.argmin(posterior.params.lengthscale) == 0
     new = rng.uniform(size=(200, 4))
     mean, _ = regression.predict(settings, posterior, new)

@@ -57,7 +57,7 @@ def test_log_likelihood_matches_dense(setup, size):
     covariance = dense_prior(decoder, params, z, z) + NOISE * np.eye(N * D)
     expected = multivariate_normal(np.zeros(N * D), covariance).logpdf(warped.T.reshape(-1))
     z_pad, warped_pad, mask = pad(z, warped, size)
-    value = dec.log_likelihood(decoder, "matern52", params, z_pad, warped_pad, mask, NOISE)
+    value = dec.infer(decoder, "matern52", params, z_pad, warped_pad, mask, NOISE)[0]
     assert value == pytest.approx(expected, abs=1e-8)
 
 
@@ -71,7 +71,7 @@ def test_mean_and_variance_match_dense(setup, size, rng):
     prior = np.diagonal(dense_prior(decoder, params, z_star, z_star))
     variance = (prior - np.diagonal(cross @ np.linalg.solve(covariance, cross.T))).reshape(D, 5).T
     z_pad, warped_pad, mask = pad(z, warped, size)
-    posterior = dec.condition(decoder, "matern52", params, z_pad, warped_pad, mask, NOISE)
+    posterior = dec.infer(decoder, "matern52", params, z_pad, warped_pad, mask, NOISE)[1]
     got_mean, got_variance = dec.mean_and_variance("matern52", params, posterior, z_pad, mask, z_star, D)
     np.testing.assert_allclose(got_mean, mean, atol=1e-8)
     np.testing.assert_allclose(got_variance, variance, atol=1e-8)
@@ -84,8 +84,7 @@ def test_shared_equals_hierarchical_with_tied_kernels(rng):
     tied = params._replace(log_lengthscale=np.repeat(params.log_lengthscale, 3, axis=0))
     z, warped, mask = rng.uniform(size=(N, FEATURES)), rng.normal(size=(N, D)), np.ones(N, bool)
     values = [
-        float(dec.log_likelihood(kind, "matern52", p, z, warped, mask, NOISE))
-        for kind, p in ((shared, params), (hierarchical, tied))
+        float(dec.infer(kind, "matern52", p, z, warped, mask, NOISE)[0]) for kind, p in ((shared, params), (hierarchical, tied))
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-9)
 

@@ -8,21 +8,22 @@
 | β      | `beta` | weight of σ in UCB |
 
 Improvement-based functions underflow far from the optimum, so they are computed as logarithms, with the same maximizer.
+They are a few operations per point, in NumPy, with their derivatives written out: nothing to compile.
 """
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import jax.numpy as jnp
-from jax.scipy.special import log_ndtr, ndtr
+import numpy as np
 from jaxtyping import Float
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from infold import _checks
-from infold._types import Array
 
 NAMES = ("ei", "pi", "ucb")
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
-_TAIL = -20.0  # the two forms of log h agree to 1e-11 here; below, the first loses digits like u²
+_TAIL = -20.0  # the two forms of r agree to 1e-11 here; below, the first loses digits like u²
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,50 +39,56 @@ class Acquisition:
         _checks.one_of("acquisition", self.name, NAMES)
 
 
-def log_h(u: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """log(u Φ(u) + φ(u)), accurate to a relative 1e-10 for u in [-1e5, 1e5] in float64, with a finite gradient there."""
-    near = jnp.maximum(u, -1.0)
-    direct = jnp.log(near * ndtr(near) + jnp.exp(-0.5 * near**2 - _LOG_SQRT_2PI))
-    # h = φ (1 + u Φ/φ): for u < -1 the factor is 1/u² and smaller terms.
-    middle_u = jnp.clip(u, _TAIL, -1.0)
-    log_phi = -0.5 * middle_u**2 - _LOG_SQRT_2PI
-    middle = log_phi + jnp.log1p(middle_u * jnp.exp(log_ndtr(middle_u) - log_phi))
-    # Asymptotic series of 1 + u Φ/φ in v = 1/u²: v (1 - 3v + 15v² - 105v³ + 945v⁴ - ...)
-    far_u = jnp.minimum(u, _TAIL)
-    v = 1.0 / far_u**2
-    series = -3.0 + v * (15.0 + v * (-105.0 + v * (945.0 + v * (-10395.0 + v * 135135.0))))
-    far = -0.5 * far_u**2 - _LOG_SQRT_2PI + jnp.log(v) + jnp.log1p(v * series)
-    return jnp.where(u > -1.0, direct, jnp.where(u > _TAIL, middle, far))
+def improvement(u: Float[np.ndarray, "m"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """log h, Φ/h and φ/h of h(u) = u Φ(u) + φ(u), accurate to a relative 1e-10 for u in [-1e5, 1e5] in float64."""
+    near = np.maximum(u, -1.0)
+    phi, cdf = np.exp(-0.5 * near**2 - _LOG_SQRT_2PI), ndtr(near)
+    h = near * cdf + phi
+    # For u < -1, h = φ r with r = 1 + u Φ/φ, and Φ/φ is a scaled complementary error function.
+    below = np.minimum(u, -1.0)
+    mills = math.sqrt(0.5 * math.pi) * erfcx(-below / math.sqrt(2.0))
+    # Asymptotic series of r in v = 1/u²: v (1 - 3v + 15v² - 105v³ + 945v⁴ - ...)
+    v = 1.0 / np.minimum(u, _TAIL) ** 2
+    series = v * (1.0 + v * (-3.0 + v * (15.0 + v * (-105.0 + v * (945.0 + v * (-10395.0 + v * 135135.0))))))
+    r = np.where(u > _TAIL, 1.0 + np.maximum(below, _TAIL) * mills, series)
+    return (
+        np.where(u > -1.0, np.log(h), -0.5 * below**2 - _LOG_SQRT_2PI + np.log(r)),
+        np.where(u > -1.0, cdf / h, mills / r),
+        np.where(u > -1.0, phi / h, 1.0 / r),
+    )
 
 
-def log_expected_improvement(mean: Array, variance: Array, y_min: Array) -> Array:
+class Value(NamedTuple):
+    """What the search maximizes and its derivatives."""
+
+    value: Float[np.ndarray, "m"]
+    in_mean: Float[np.ndarray, "m"]
+    in_variance: Float[np.ndarray, "m"]
+
+
+def log_expected_improvement(mean: Float[np.ndarray, "m"], variance: Float[np.ndarray, "m"], y_min: float) -> Value:
     """log E[max(y_min - f, 0)], Eq. (3)."""
-    sigma = jnp.sqrt(variance)
-    return jnp.log(sigma) + log_h((y_min - mean) / sigma)
+    sigma = np.sqrt(variance)
+    log_h, cdf, phi = improvement((y_min - mean) / sigma)
+    return Value(np.log(sigma) + log_h, -cdf / sigma, 0.5 * phi / variance)
 
 
-def log_probability_of_improvement(mean: Array, variance: Array, y_min: Array) -> Array:
+def log_probability_of_improvement(mean: Float[np.ndarray, "m"], variance: Float[np.ndarray, "m"], y_min: float) -> Value:
     """log P(f < y_min), Eq. (2)."""
-    return log_ndtr((y_min - mean) / jnp.sqrt(variance))
+    sigma = np.sqrt(variance)
+    u = (y_min - mean) / sigma
+    slope = math.sqrt(2.0 / math.pi) / erfcx(-u / math.sqrt(2.0))  # φ/Φ
+    return Value(log_ndtr(u), -slope / sigma, -0.5 * slope * u / variance)
 
 
-def upper_confidence_bound(mean: Array, variance: Array, beta: float) -> Array:
+def upper_confidence_bound(mean: Float[np.ndarray, "m"], variance: Float[np.ndarray, "m"], beta: float) -> Value:
     """-μ + β σ, Eq. (4)."""
-    return -mean + beta * jnp.sqrt(variance)
+    sigma = np.sqrt(variance)
+    return Value(-mean + beta * sigma, np.full_like(mean, -1.0), 0.5 * beta / sigma)
 
 
-def expected_improvement(mean: Array, variance: Array, y_min: Array) -> Array:
-    """E[max(y_min - f, 0)]."""
-    return jnp.exp(log_expected_improvement(mean, variance, y_min))
-
-
-def probability_of_improvement(mean: Array, variance: Array, y_min: Array) -> Array:
-    """P(f < y_min)."""
-    return jnp.exp(log_probability_of_improvement(mean, variance, y_min))
-
-
-def evaluate(acquisition: Acquisition, mean: Array, variance: Array, y_min: Array) -> Array:
-    """What the search maximizes: log EI, log PI or UCB."""
+def evaluate(acquisition: Acquisition, mean: Float[np.ndarray, "m"], variance: Float[np.ndarray, "m"], y_min: float) -> Value:
+    """log EI, log PI or UCB."""
     if acquisition.name == "ei":
         return log_expected_improvement(mean, variance, y_min)
     if acquisition.name == "pi":

@@ -2,7 +2,7 @@
 
 | symbol | code | shape |
 |--------|------|-------|
-| L      | `constant` | largest absolute entry of the Jacobian of the decoder's mean |
+| L      | the first that `around` returns | largest absolute entry of the Jacobian of the decoder's mean |
 | z_i    | `Region.centers` | n d |
 | μ_max(z_i) / L | `Region.radii` | n |
 
@@ -48,11 +48,15 @@ def project(region: Region, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m
     if not len(outside):
         return clipped
     center, radius = region.centers[index[outside]], region.radii[index[outside]]
-    projected = _into_ball_and_cube(z[outside], center, radius)
-    # Bent by the faces of the cube, the way to the datum may cross the cell of another; the straight one never does.
-    lost = ~contains(region, projected)
-    straight = (radius / distance[outside])[:, None] * (clipped[outside] - center)
-    clipped[outside] = np.where(lost[:, None], center + straight, projected)
+    straight = center + (radius / distance[outside])[:, None] * (clipped[outside] - center)
+    # From outside the cube the nearest point is another one. The way to it is bent by the faces of the cube and may cross the
+    # cell of another datum; the straight one never does.
+    bent = np.flatnonzero(np.any(z[outside] != clipped[outside], axis=1))
+    if len(bent):
+        projected = _into_ball_and_cube(z[outside[bent]], center[bent], radius[bent])
+        good = contains(region, projected)
+        straight[bent[good]] = projected[good]
+    clipped[outside] = straight
     return clipped
 
 
@@ -85,31 +89,40 @@ def sample(region: Region, n: int, rng: np.random.Generator) -> Float[np.ndarray
     return project(region, region.centers[index] + radius[:, None] * direction)
 
 
-def constant(
-    largest_slope: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+class Survey(NamedTuple):
+    """The decoder's mean around m points."""
+
+    slope: Float[np.ndarray, "m"]  # the largest absolute entry of its Jacobian
+    slope_gradient: Float[np.ndarray, "m d"]  # of that entry
+    output: Float[np.ndarray, "m"]  # its largest absolute entry, μ_max
+
+
+def around(
+    survey: Callable[[np.ndarray], Survey],
     z_data: Float[np.ndarray, "n d"],
     rng: np.random.Generator,
-    n_random: int,
+    batch: int,
+    n_random: int = 100,
     n_steps: int = 5,
     step: float = 0.02,
-) -> float:
-    """L by maximization over the data, random points in the cube and around the data, and a few gradient steps.
+) -> tuple[float, Region]:
+    """L by maximization over the data, random points in the cube and around the data, and a few gradient steps; the region.
 
-    `largest_slope` returns, for a batch of `n_random` points, the largest absolute entry of the Jacobian at each and the
-    gradient of that entry. Slopes vanish far from the data, so half the random points are drawn near them.
+    `survey` takes `batch` points at once, the steepest so many of which take the steps. Slopes vanish far from the data, so
+    half the random points are drawn near them. FloatingPointError when the decoder is not finite.
     """
     n, d = z_data.shape
     near = z_data[rng.integers(n, size=n_random)] + 0.1 * rng.normal(size=(n_random, d))
     points = np.concatenate([z_data, np.clip(near, 0.0, 1.0), rng.uniform(size=(n_random, d))])
-    points = np.concatenate([points, np.repeat(points[-1:], -len(points) % n_random, axis=0)])
-    values, gradients = (
-        np.concatenate(parts) for parts in zip(*map(largest_slope, np.split(points, len(points) // n_random)), strict=True)
-    )
-    best = np.argsort(values)[-n_random:]
-    points, gradients, largest = points[best], gradients[best], float(np.max(values))
+    points = np.concatenate([points, np.repeat(points[-1:], -len(points) % batch, axis=0)])
+    seen = Survey(*map(np.concatenate, zip(*map(survey, np.split(points, len(points) // batch)), strict=True)))
+    best = np.argsort(seen.slope)[-batch:]
+    points, gradients, largest = points[best], seen.slope_gradient[best], float(np.max(seen.slope))
     for _ in range(n_steps):
         norm = np.linalg.norm(gradients, axis=1, keepdims=True)
         points = np.clip(points + step * gradients / np.maximum(norm, 1e-300), 0.0, 1.0)
-        values, gradients = largest_slope(points)
-        largest = max(largest, float(np.max(values)))
-    return largest
+        slopes, gradients, _ = survey(points)
+        largest = max(largest, float(np.max(slopes)))
+    if not (np.isfinite(largest) and np.all(np.isfinite(seen.output[:n]))):
+        raise FloatingPointError("the decoder's slope is not finite")
+    return largest, Region(z_data, seen.output[:n] / max(largest, 1e-300))

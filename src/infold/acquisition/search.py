@@ -7,14 +7,17 @@ interior-point method in the region, start by start; both are what the tests com
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
 from jaxtyping import Float
 
-from infold.acquisition import lipschitz
+from infold.acquisition import functions, lipschitz
+from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region
+from infold.gp.exact import Prediction
 
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 Projection = Callable[[np.ndarray], np.ndarray]
@@ -22,6 +25,8 @@ Projection = Callable[[np.ndarray], np.ndarray]
 _MEMORY = 5  # values a step is compared with: rising above the worst of them is enough, which lets long steps through
 _SUFFICIENT = 1e-4  # Armijo's constant
 _SHORTEST = 1e-10  # a start that moves by less has converged
+_GAIN = 1e-3  # so has one that gains less over as many iterations as are compared: a thousandth of EI, PI or a deviation
+_SIFT_AFTER, _SIFT_TO = 5, 25  # from then on only the best starts are followed: the others would not overtake them
 
 
 class Found(NamedTuple):
@@ -29,6 +34,34 @@ class Found(NamedTuple):
 
     point: Float[np.ndarray, "d"]
     value: float
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An acquisition function on a response surface, as the search wants it."""
+
+    acquisition: Acquisition
+    y_min: float
+    predict: Callable[[np.ndarray], tuple]
+    """Mean and variance at points."""
+    predict_with_gradients: Callable[[np.ndarray], Prediction]
+    """The same and gradients, at exactly `batch` points: it need not be compiled for every number of them."""
+    batch: int
+
+    def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m"]:
+        mean, variance = map(np.asarray, self.predict(z))
+        return functions.evaluate(self.acquisition, mean, variance, self.y_min).value
+
+    def predictions(self, z: Float[np.ndarray, "m d"]) -> Prediction:
+        """Predictions at any number of points, in batches."""
+        padded = np.concatenate([z, np.repeat(z[-1:], -len(z) % self.batch, axis=0)])
+        parts = [self.predict_with_gradients(part) for part in np.split(padded, len(padded) // self.batch)]
+        return Prediction(*(np.concatenate(values)[: len(z)] for values in zip(*parts, strict=True)))
+
+    def value_and_gradient(self, z: Float[np.ndarray, "m d"]) -> tuple[Float[np.ndarray, "m"], Float[np.ndarray, "m d"]]:
+        p = self.predictions(z)
+        value = functions.evaluate(self.acquisition, p.mean, p.variance, self.y_min)
+        return value.value, value.in_mean[:, None] * p.mean_gradient + value.in_variance[:, None] * p.variance_gradient
 
 
 def best_starts(value: Callable[[np.ndarray], np.ndarray], candidates: np.ndarray, n_starts: int) -> np.ndarray:
@@ -45,27 +78,36 @@ def projected_ascent(
     max_iterations: int = 30,
     first_step: float = 0.05,
 ) -> Found:
-    """The best point that any start reaches. One evaluation of the whole batch per iteration.
+    """The best point that any start reaches. One evaluation per iteration of all starts that are still followed.
 
     `first_step` is the length of the first step, in units of the cube's side.
     """
     z = project(starts)
     f, g = value_and_gradient(z)
     best_z, best_f = z.copy(), f.copy()
+    kept = np.flatnonzero(np.isfinite(f))  # the starts still followed; what follows holds their rows alone
+    z, f, g = z[kept], f[kept], g[kept]
     recent = np.repeat(f[None], _MEMORY, axis=0)
-    steepest = np.max(np.abs(g), axis=1)
-    step = first_step / np.maximum(steepest, 1e-300)
-    active = np.isfinite(f)
-    for iteration in range(max_iterations):
+    earlier = f
+    step = first_step / np.maximum(np.max(np.abs(g), axis=1, initial=0.0), 1e-300)
+    for iteration in range(1, max_iterations + 1):
         trial = project(z + step[:, None] * g)
-        moved = trial - z
-        active &= np.max(np.abs(moved), axis=1) > _SHORTEST
-        if not np.any(active):
+        follow = np.max(np.abs(trial - z), axis=1, initial=0.0) > _SHORTEST
+        if iteration % _MEMORY == 0:
+            follow &= best_f[kept] > earlier + _GAIN
+            earlier = best_f[kept]
+        if iteration == _SIFT_AFTER and np.sum(follow) > _SIFT_TO:
+            follow &= best_f[kept] >= np.sort(best_f[kept])[-_SIFT_TO]
+        if not np.all(follow):
+            kept, z, f, g, step, trial, earlier = (a[follow] for a in (kept, z, f, g, step, trial, earlier))
+            recent = recent[:, follow]
+        if not len(kept):
             break
+        moved = trial - z
         f_trial, g_trial = value_and_gradient(trial)
         rise = np.maximum(_SUFFICIENT * np.sum(g * moved, axis=1), 0.0)
         with np.errstate(invalid="ignore"):
-            accepted = active & (f_trial >= recent.min(axis=0) + rise)
+            accepted = f_trial >= recent.min(axis=0) + rise
         # Barzilai and Borwein: the step that a quadratic through the last two gradients would take.
         change = np.sum(moved * (g - g_trial), axis=1)
         length = np.sum(moved * moved, axis=1)
@@ -75,8 +117,8 @@ def projected_ascent(
         g = np.where(accepted[:, None], g_trial, g)
         f = np.where(accepted, f_trial, f)
         recent[iteration % _MEMORY] = f
-        improved = f > best_f
-        best_f, best_z = np.where(improved, f, best_f), np.where(improved[:, None], z, best_z)
+        improved = f > best_f[kept]
+        best_f[kept[improved]], best_z[kept[improved]] = f[improved], z[improved]
     winner = int(np.argmax(np.where(np.isfinite(best_f), best_f, -np.inf)))
     return Found(best_z[winner], float(best_f[winner]))
 

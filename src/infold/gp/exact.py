@@ -10,7 +10,8 @@
 
 import functools
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,11 +31,42 @@ class Posterior(NamedTuple):
     k_y_inverse: Float[Array, "n n"]
 
 
-def _condition(k_y: Array, y: Array, mask: Array, fit_mean: bool) -> tuple[Posterior, Array]:
-    """The posterior and half the log-determinant of K_y."""
+_SMALL = 64  # below it splitting a triangular inverse gains nothing
+
+
+def _triangular_inverse(lower: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """L⁻¹ by halves, in matrix products: n = 320 takes a fifth of the time of one triangular solve against I, which does not
+    know that the result is triangular."""
+    n = lower.shape[0]
+    if n <= _SMALL:
+        return solve_triangular(lower, jnp.eye(n, dtype=lower.dtype), lower=True)
+    h = n // 2
+    first, last = _triangular_inverse(lower[:h, :h]), _triangular_inverse(lower[h:, h:])
+    return jnp.block([[first, jnp.zeros((h, n - h), lower.dtype)], [-last @ (lower[h:, :h] @ first), last]])
+
+
+def _gram(lower: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Lᵀ L of a triangular L by halves, without the products of zeros."""
+    n = lower.shape[0]
+    if n <= 4 * _SMALL:
+        return lower.T @ lower
+    h = n // 2
+    first, across, last = lower[:h, :h], lower[h:, :h], lower[h:, h:]
+    side = across.T @ last
+    return jnp.block([[_gram(first) + across.T @ across, side], [side.T, _gram(last)]])
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
+def infer(
+    k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"], fit_mean: bool = False
+) -> tuple[Float[Array, ""], Posterior]:
+    """log N(y | m, K_y) of the unpadded observations, and the posterior, which is not differentiated.
+
+    The derivative is written out, ½(α αᵀ - K_y⁻¹), which costs one triangular inverse instead of the several solves of the
+    derivative of a Cholesky factor. It holds for the fitted mean too: there the likelihood is stationary in m.
+    """
     factor = jnp.linalg.cholesky(k_y, symmetrize_input=False)
-    half = solve_triangular(factor, jnp.eye(k_y.shape[0], dtype=k_y.dtype), lower=True)
-    inverse = half.T @ half
+    inverse = _gram(_triangular_inverse(factor))
     alpha = inverse @ y
     mean = jnp.zeros((), dtype=y.dtype)
     if fit_mean:
@@ -42,12 +74,22 @@ def _condition(k_y: Array, y: Array, mask: Array, fit_mean: bool) -> tuple[Poste
         weights = inverse @ ones
         mean = jnp.sum(alpha * ones) / jnp.sum(weights * ones)  # generalized least squares
         alpha = alpha - mean * weights
-    return Posterior(mean, alpha, inverse), jnp.sum(jnp.log(jnp.diagonal(factor)))
+    half_logdet = jnp.sum(jnp.log(jnp.diagonal(factor)))
+    value = -0.5 * jnp.where(mask, y - mean, 0.0) @ alpha - half_logdet - 0.5 * jnp.sum(mask) * _LOG_2PI
+    return value, Posterior(mean, alpha, inverse)
 
 
-def condition(k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"], fit_mean: bool = False) -> Posterior:
-    """The posterior given observations `y` with covariance `k_y`."""
-    return _condition(k_y, y, mask, fit_mean)[0]
+def _infer_forward(k_y: Array, y: Array, mask: Array, fit_mean: bool) -> tuple:
+    value, posterior = infer(k_y, y, mask, fit_mean)
+    return (value, posterior), posterior
+
+
+def _infer_backward(fit_mean: bool, posterior: Posterior, cotangent: tuple) -> tuple:
+    g, alpha = cotangent[0], posterior.alpha
+    return 0.5 * g * (alpha[:, None] * alpha - posterior.k_y_inverse), -g * alpha, None
+
+
+infer.defvjp(_infer_forward, _infer_backward)
 
 
 def predict(
@@ -59,38 +101,34 @@ def predict(
     return mean, jnp.maximum(variance, 1e-12 * k_star_star)  # rounding may leave a tiny negative number at a datum
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
-def log_marginal_likelihood(
-    k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"], fit_mean: bool = False
-) -> Float[Array, ""]:
-    """log N(y | m, K_y) of the unpadded observations.
+class Prediction(NamedTuple):
+    """Mean and variance at m points, and their gradients in the point."""
 
-    Its derivative is written out, ½(α αᵀ - K_y⁻¹), which costs one triangular inverse instead of the several solves of the
-    derivative of a Cholesky factor. It holds for the fitted mean too: there the likelihood is stationary in m.
-    """
-    return _lml_forward(k_y, y, mask, fit_mean)[0]
+    mean: Any  # m
+    variance: Any  # m
+    mean_gradient: Any  # m d
+    variance_gradient: Any  # m d
 
 
-def _lml_forward(k_y: Array, y: Array, mask: Array, fit_mean: bool) -> tuple:
-    posterior, half_logdet = _condition(k_y, y, mask, fit_mean)
-    residual = jnp.where(mask, y - posterior.mean, 0.0)
-    value = -0.5 * residual @ posterior.alpha - half_logdet - 0.5 * jnp.sum(mask) * _LOG_2PI
-    return value, (posterior.alpha, posterior.k_y_inverse)
-
-
-def _lml_backward(fit_mean: bool, residuals: tuple, g: Array) -> tuple:
-    alpha, inverse = residuals
-    return 0.5 * g * (jnp.outer(alpha, alpha) - inverse), -g * alpha, None
-
-
-log_marginal_likelihood.defvjp(_lml_forward, _lml_backward)
+def predict_with_gradients(
+    posterior: Posterior, k_star: Callable[[Array], Array], x: Float[Array, "m d"], k_star_star: Float[Array, ""]
+) -> Prediction:
+    """`predict` at x, where `k_star(x)` is the covariance with the data, and gradients: one product with K_y⁻¹ for all."""
+    k, pull_back = jax.vjp(k_star, x)
+    solved = k @ posterior.k_y_inverse
+    variance = k_star_star - jnp.sum(solved * k, axis=1)
+    (mean_gradient,) = pull_back(jnp.broadcast_to(posterior.alpha, k.shape))
+    (variance_gradient,) = pull_back(-2.0 * solved)
+    return Prediction(
+        posterior.mean + k @ posterior.alpha, jnp.maximum(variance, 1e-12 * k_star_star), mean_gradient, variance_gradient
+    )
 
 
 def leave_one_out(
     k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"]
 ) -> tuple[Float[Array, "n"], Float[Array, "n"]]:
     """Mean and variance of each y_i given all the others, without n refits (Rasmussen and Williams, Eq. 5.12)."""
-    posterior = condition(k_y, y, mask)
+    _, posterior = infer(k_y, y, mask)
     variance = 1.0 / jnp.diagonal(posterior.k_y_inverse)
     return y - posterior.alpha * variance, variance
 

@@ -69,6 +69,12 @@ _RADIAL: dict[str, Callable] = {
 KERNELS = tuple(_RADIAL)
 
 
+def slope(kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, "d"]) -> Float[Array, "n m"]:
+    """The derivative of `covariance` in r²."""
+    r2 = scaled_sq_dist(a, b, lengthscale)
+    return jax.jvp(_RADIAL[kernel], (r2,), (jnp.ones_like(r2),))[1]
+
+
 def covariance(
     kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, "d"]
 ) -> Float[Array, "n m"]:

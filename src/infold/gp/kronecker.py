@@ -9,6 +9,7 @@
 | σ²     | `noise`     | noise variance                                          |       |
 | Q, l   | `q_*`, `l_*`| eigenvectors and eigenvalues                            |       |
 | S, E   | `s`, `e`    | Q_kᵀ X~ Q_b and l_k l_bᵀ + σ²                           | n q s |
+| W      | `w`         | S / E, zero where padded                                | n q s |
 
 Nothing of size (n q s)² is ever formed. `k` and `b` may be padded with `padding.eigen_pad`.
 """
@@ -62,9 +63,10 @@ class _Decomposition(NamedTuple):
     l_k: Float[Array, "n"]
     q_b: Float[Array, "q s s"]
     l_b: Float[Array, "q s"]
-    s: Float[Array, "n q s"]
     e: Float[Array, "n q s"]
     real: Bool[Array, "n q s"]
+    w: Float[Array, "n q s"]
+    q_k_w: Float[Array, "n q s"]
 
 
 def _decompose(k: Array, b: Array, x: Array, noise: Array) -> _Decomposition:
@@ -74,43 +76,8 @@ def _decompose(k: Array, b: Array, x: Array, noise: Array) -> _Decomposition:
     l_k, l_b = jnp.maximum(l_k, 0.0), jnp.maximum(l_b, 0.0)
     s = jnp.einsum("nqs,qst->nqt", jnp.tensordot(q_k.T, x, axes=1), q_b)
     e = l_k[:, None, None] * l_b + noise
-    return _Decomposition(q_k, l_k, q_b, l_b, s, e, real)
-
-
-@jax.custom_vjp
-def log_likelihood(
-    k: Float[Array, "n n"], b: Float[Array, "q s s"], x: Float[Array, "n q s"], noise: Float[Array, ""]
-) -> Float[Array, ""]:
-    """log N(vec X~ | 0, B (x) K_c + σ² I), B block-diagonal, in O(n³ + q s³ + n² q s).
-
-    Its derivative does not differentiate eigenvectors, which is impossible where eigenvalues repeat.
-    """
-    return _log_likelihood_forward(k, b, x, noise)[0]
-
-
-def _log_likelihood_forward(k: Array, b: Array, x: Array, noise: Array) -> tuple:
-    d = _decompose(k, b, x, noise)
-    terms = d.s**2 / d.e + jnp.log(d.e) + _LOG_2PI
-    return -0.5 * jnp.sum(jnp.where(d.real, terms, 0.0)), d
-
-
-def _log_likelihood_backward(d: _Decomposition, g: Array) -> tuple:
-    w = jnp.where(d.real, d.s / d.e, 0.0)
-    inverse_e = jnp.where(d.real, 1.0 / d.e, 0.0)
-    n = w.shape[0]
-    # With W = S/E:  d/dK_c = ½ Q_k [W diag(l_b) Wᵀ - diag_i(Σ_j l_b[j]/E[i,j])] Q_kᵀ
-    inner_k = (w * d.l_b).reshape(n, -1) @ w.reshape(n, -1).T - jnp.diag(jnp.sum(d.l_b * inverse_e, axis=(1, 2)))
-    grad_k = 0.5 * d.q_k @ inner_k @ d.q_k.T
-    # d/dB = ½ Q_b [Wᵀ diag(l_k) W - diag_j(Σ_i l_k[i]/E[i,j])] Q_bᵀ, block by block
-    inner_b = jnp.einsum("nqs,nqt->qst", d.l_k[:, None, None] * w, w)
-    inner_b -= jnp.tensordot(d.l_k, inverse_e, axes=1)[:, :, None] * jnp.eye(w.shape[2], dtype=w.dtype)
-    grad_b = 0.5 * jnp.einsum("qis,qst,qjt->qij", d.q_b, inner_b, d.q_b)
-    grad_noise = 0.5 * jnp.sum(w * w) - 0.5 * jnp.sum(inverse_e)
-    grad_x = -jnp.einsum("nqt,qst->nqs", jnp.tensordot(d.q_k, w, axes=1), d.q_b)
-    return g * grad_k, g * grad_b, g * grad_x, g * grad_noise
-
-
-log_likelihood.defvjp(_log_likelihood_forward, _log_likelihood_backward)
+    w = jnp.where(real, s / e, 0.0)
+    return _Decomposition(q_k, l_k, q_b, l_b, e, real, w, jnp.tensordot(q_k, w, axes=1))
 
 
 class Posterior(NamedTuple):
@@ -123,13 +90,44 @@ class Posterior(NamedTuple):
     prior_variance: Float[Array, "q s"]  # diagonal of B
 
 
-def condition(k: Float[Array, "n n"], b: Float[Array, "q s s"], x: Float[Array, "n q s"], noise: Float[Array, ""]) -> Posterior:
-    """The posterior of the noise-free outputs given data `x`."""
+@jax.custom_vjp
+def infer(
+    k: Float[Array, "n n"], b: Float[Array, "q s s"], x: Float[Array, "n q s"], noise: Float[Array, ""]
+) -> tuple[Float[Array, ""], Posterior]:
+    """log N(vec X~ | 0, B (x) K_c + σ² I), B block-diagonal, in O(n³ + q s³ + n² q s), and the posterior of the outputs.
+
+    The derivative is the likelihood's, and does not differentiate eigenvectors, which is impossible where eigenvalues repeat.
+    The posterior is that of the outputs without noise; it is not differentiated.
+    """
+    return _infer_forward(k, b, x, noise)[0]
+
+
+def _infer_forward(k: Array, b: Array, x: Array, noise: Array) -> tuple:
     d = _decompose(k, b, x, noise)
-    w = jnp.where(d.real, d.s / d.e, 0.0)
-    weights = jnp.einsum("nqt,qst->nqs", jnp.tensordot(d.q_k, w * d.l_b, axes=1), d.q_b)  # R B, as B = Q_b l_b Q_bᵀ
+    terms = d.w**2 * d.e + jnp.log(d.e) + _LOG_2PI
+    value = -0.5 * jnp.sum(jnp.where(d.real, terms, 0.0))
+    weights = jnp.einsum("nqt,qst->nqs", d.q_k_w * d.l_b, d.q_b)  # R B, as B = Q_b l_b Q_bᵀ
     shrinkage = jnp.where(d.real, d.l_b**2 / d.e, 0.0)
-    return Posterior(weights, d.q_k, shrinkage, d.q_b, jnp.diagonal(b, axis1=1, axis2=2))
+    return (value, Posterior(weights, d.q_k, shrinkage, d.q_b, jnp.diagonal(b, axis1=1, axis2=2))), d
+
+
+def _infer_backward(d: _Decomposition, cotangent: tuple) -> tuple:
+    g = cotangent[0]
+    w, inverse_e = d.w, jnp.where(d.real, 1.0 / d.e, 0.0)
+    n = w.shape[0]
+    # With W = S/E:  d/dK_c = ½ Q_k [W diag(l_b) Wᵀ - diag_i(Σ_j l_b[j]/E[i,j])] Q_kᵀ
+    grad_k = (d.q_k_w * d.l_b).reshape(n, -1) @ d.q_k_w.reshape(n, -1).T
+    grad_k = 0.5 * (grad_k - (d.q_k * jnp.sum(d.l_b * inverse_e, axis=(1, 2))) @ d.q_k.T)
+    # d/dB = ½ Q_b [Wᵀ diag(l_k) W - diag_j(Σ_i l_k[i]/E[i,j])] Q_bᵀ, block by block
+    inner_b = jnp.einsum("nqs,nqt->qst", d.l_k[:, None, None] * w, w)
+    inner_b -= jnp.tensordot(d.l_k, inverse_e, axes=1)[:, :, None] * jnp.eye(w.shape[2], dtype=w.dtype)
+    grad_b = 0.5 * jnp.einsum("qis,qst,qjt->qij", d.q_b, inner_b, d.q_b)
+    grad_noise = 0.5 * jnp.sum(w * w) - 0.5 * jnp.sum(inverse_e)
+    grad_x = -jnp.einsum("nqt,qst->nqs", d.q_k_w, d.q_b)
+    return g * grad_k, g * grad_b, g * grad_x, g * grad_noise
+
+
+infer.defvjp(_infer_forward, _infer_backward)
 
 
 def mean(posterior: Posterior, k_star: Float[Array, "m n"]) -> Float[Array, "m q s"]:

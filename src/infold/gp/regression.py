@@ -71,16 +71,24 @@ def _log_log_normal(log_value: Array, location: float, scale: float) -> Array:
     return jnp.sum(-0.5 * ((log_value - location) / scale) ** 2 - log_value - math.log(scale * math.sqrt(2.0 * math.pi)))
 
 
-def objective(settings: Regression, flat: Float[Array, "p"], data: Data) -> Float[Array, ""]:
-    """Log marginal likelihood, plus the log prior where one is set."""
+class Posterior(NamedTuple):
+    """The GP conditioned on data."""
+
+    params: Params
+    data: Data
+    exact: exact.Posterior
+
+
+def infer(settings: Regression, flat: Float[Array, "p"], data: Data) -> tuple[Float[Array, ""], Posterior]:
+    """Log marginal likelihood, plus the log prior where one is set, and the posterior, which is not differentiated."""
     dimension = data.x.shape[1]
     params = unflatten(settings, dimension, flat)
-    value = exact.log_marginal_likelihood(_covariance(settings, params, data), data.y, data.mask, settings.scaled_priors)
+    value, posterior = exact.infer(_covariance(settings, params, data), data.y, data.mask, settings.scaled_priors)
     if settings.scaled_priors:
         location = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension)
         value += _log_log_normal(flat[:dimension], location, _LENGTHSCALE_SCALE)
         value += _log_log_normal(flat[dimension : dimension + 1], _NOISE_LOCATION, _NOISE_SCALE)
-    return value
+    return value, Posterior(params, data, posterior)
 
 
 def _covariance(settings: Regression, params: Params, data: Data) -> Array:
@@ -89,9 +97,15 @@ def _covariance(settings: Regression, params: Params, data: Data) -> Array:
 
 
 @functools.partial(jax.jit, static_argnames="settings")
-def value_and_gradient(settings: Regression, flat: Array, data: Data) -> tuple[Array, Array]:
-    """The negative objective and its gradient."""
-    return jax.value_and_grad(lambda flat: -objective(settings, flat, data))(flat)
+def evaluate(settings: Regression, flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
+    """The negative objective, its gradient, and the posterior."""
+
+    def loss(flat: Array) -> tuple[Array, Posterior]:
+        value, posterior = infer(settings, flat, data)
+        return -value, posterior
+
+    (value, posterior), gradient = jax.value_and_grad(loss, has_aux=True)(flat)
+    return value, gradient, posterior
 
 
 def initial_params(settings: Regression, dimension: int) -> np.ndarray:
@@ -115,37 +129,31 @@ def fit(
     data: Data,
     *,
     warm: np.ndarray | None = None,
+    curvature: np.ndarray | None = None,
     max_iterations: int = 100,
-    max_warm_iterations: int = 20,
+    max_warm_iterations: int = 3,
     tolerance: float = 1e-6,
 ) -> Trained:
-    """The most likely parameters, from `warm` or from the initial ones."""
+    """The most likely parameters, from `warm`, with what is known of the curvature there, or from the initial ones."""
     dimension = data.x.shape[1]
     start = Start("fresh", initial_params(settings, dimension), max_iterations)
     if warm is not None and warm.shape == start.flat.shape and np.all(np.isfinite(warm)):
-        start = Start("warm", warm, max_warm_iterations)
+        start = Start("warm", warm, max_warm_iterations, curvature)
     bounds = parameter_bounds(settings, dimension)
-    return train(lambda flat: value_and_gradient(settings, flat, data), [start], bounds, tolerance)
+    return train(lambda flat: evaluate(settings, flat, data), [start], bounds, tolerance)
 
 
-class Posterior(NamedTuple):
-    """The GP conditioned on data."""
-
-    params: Params
-    data: Data
-    exact: exact.Posterior
-
-
-@functools.partial(jax.jit, static_argnames="settings")
-def condition(settings: Regression, flat: Array, data: Data) -> Posterior:
-    """The GP with parameters `flat` given `data`."""
-    params = unflatten(settings, data.x.shape[1], flat)
-    posterior = exact.condition(_covariance(settings, params, data), data.y, data.mask, settings.scaled_priors)
-    return Posterior(params, data, posterior)
+def _k_star(settings: Regression, posterior: Posterior, x: Array) -> Float[Array, "m n"]:
+    params, data = posterior.params, posterior.data
+    return jnp.where(data.mask, params.variance * kernels.covariance(settings.kernel, x, data.x, params.lengthscale), 0.0)
 
 
 def predict(settings: Regression, posterior: Posterior, x: Float[Array, "m D"]) -> tuple[Array, Array]:
     """Mean and variance of f at x."""
-    params, data = posterior.params, posterior.data
-    k_star = params.variance * kernels.covariance(settings.kernel, x, data.x, params.lengthscale)
-    return exact.predict(posterior.exact, jnp.where(data.mask, k_star, 0.0), params.variance)
+    return exact.predict(posterior.exact, _k_star(settings, posterior, x), posterior.params.variance)
+
+
+def predict_with_gradients(settings: Regression, posterior: Posterior, x: Float[Array, "m D"]) -> exact.Prediction:
+    """The same and the gradients in x."""
+    k_star = functools.partial(_k_star, settings, posterior)
+    return exact.predict_with_gradients(posterior.exact, k_star, x, posterior.params.variance)

@@ -1,13 +1,24 @@
-"""Maximum likelihood by L-BFGS-B on a compiled value and gradient."""
+"""Maximum likelihood by a quasi-Newton method that can be continued.
+
+Limited-memory BFGS with limits on the parameters (two-metric projection: those that rest on a limit and are pushed against it
+stay, the others take the quasi-Newton step, cut to the limits). SciPy's L-BFGS-B is as good from a fresh start, and what the
+tests compare with. From one suggestion to the next the data grow by a point and the likelihood hardly changes, so what was
+learned of its curvature stays true: kept, two or three evaluations do what takes SciPy, which starts with none, six to ten.
+"""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.optimize
+from jaxtyping import Float
 
-_FAILED = 1e12  # what the line search sees where the likelihood cannot be evaluated: more than any value it accepts
+_MEMORY = 8  # steps from which the curvature is estimated
+_LARGEST = 200_000  # numbers kept of the curvature between suggestions: run files hold them
+_SUFFICIENT = 1e-4  # Armijo's constant
+_TRIES = 20  # shortenings of a step before giving up
+_FLAT = 1e-6  # a gradient this small is zero
 
 
 @dataclass(frozen=True)
@@ -17,60 +28,127 @@ class Trained:
     flat: np.ndarray
     log_likelihood: float
     converged: bool
-    message: str
     start: str
     n_evaluations: int
     n_iterations: int
+    curvature: Float[np.ndarray, "_"]
+    """The last steps and the changes of the gradient along them, as one vector; for a `Start` nearby."""
+    extra: Any
+    """The third thing that the loss returned there."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where one run of training begins and how long it may take."""
+    """Where one run of training begins, how long it may take, and what is known of the curvature there.
+
+    A curvature that is not finite or of another number of parameters is ignored.
+    """
 
     name: str
     flat: np.ndarray
     max_iterations: int
+    curvature: np.ndarray | None = None
+
+    @property
+    def pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Steps and changes of the gradient, oldest first."""
+        known = self.curvature
+        if known is None or known.size % (2 * self.flat.size) or not np.all(np.isfinite(known)):
+            return []
+        return [(step, change) for step, change in known.reshape(-1, 2, self.flat.size)]
 
 
-def train(
-    loss: Callable[[np.ndarray], tuple],
-    starts: list[Start],
-    bounds: tuple[np.ndarray, np.ndarray],
-    tolerance: float,
-) -> Trained:
-    """The best of L-BFGS-B from every start; `loss` returns a negative log-likelihood and its gradient.
+Loss = Callable[[np.ndarray], tuple[Any, Any, Any]]
+
+
+def train(loss: Loss, starts: list[Start], bounds: tuple[np.ndarray, np.ndarray], tolerance: float) -> Trained:
+    """The best of all starts; `loss` returns a negative log-likelihood, its gradient, and whatever should be kept.
 
     Stops when the loss improves by less than `tolerance`, relatively. Raises FloatingPointError when the likelihood could
     not be evaluated at any start.
     """
-
-    def guarded(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = loss(flat)
-        gradient = np.asarray(gradient)
-        if not (math.isfinite(value) and np.all(np.isfinite(gradient))):
-            return _FAILED, np.zeros_like(flat)
-        return float(value), gradient
-
-    results = [
-        scipy.optimize.minimize(
-            guarded,
-            np.clip(start.flat, *bounds),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=scipy.optimize.Bounds(*bounds),
-            options={"maxiter": start.max_iterations, "ftol": tolerance, "gtol": 1e-6},
-        )
-        for start in starts
-    ]
-    best = min(range(len(starts)), key=lambda i: results[i].fun)
-    if results[best].fun >= _FAILED:
+    results = [_minimize(loss, start, bounds, tolerance) for start in starts]
+    best = max(results, key=lambda result: result.log_likelihood)
+    if best.log_likelihood == -math.inf:
         raise FloatingPointError("the likelihood could not be evaluated at any start of training")
+    return best
+
+
+def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], tolerance: float) -> Trained:
+    lower, upper = bounds
+    n_evaluations = 0
+
+    def evaluate(x: np.ndarray) -> tuple[float, np.ndarray, Any]:
+        nonlocal n_evaluations
+        n_evaluations += 1
+        value, gradient, extra = loss(x)
+        gradient = np.asarray(gradient)
+        usable = math.isfinite(value) and bool(np.all(np.isfinite(gradient)))
+        return float(value) if usable else math.inf, gradient, extra
+
+    x = np.clip(start.flat, lower, upper)
+    pairs = start.pairs
+    f, g, extra = evaluate(x)
+    converged, iteration = False, 0
+    while math.isfinite(f) and iteration < start.max_iterations:
+        if np.max(np.abs(np.clip(x - g, lower, upper) - x)) <= _FLAT:
+            converged = True
+            break
+        free = ~(((x <= lower) & (g > 0.0)) | ((x >= upper) & (g < 0.0)))
+        step = _direction(g, free, pairs)
+        length = 1.0
+        for _ in range(_TRIES):
+            trial = np.clip(x + length * step, lower, upper)
+            f_trial, g_trial, extra_trial = evaluate(trial)
+            expected = float(g @ (trial - x))
+            if f_trial <= f + _SUFFICIENT * expected:
+                break
+            # The minimum of the parabola through f, its slope and the value just seen.
+            shorter = -expected / (2.0 * (f_trial - f - expected)) if math.isfinite(f_trial) else 0.1
+            length *= min(0.5, max(0.1, shorter))
+        else:
+            if not pairs:
+                converged = True  # not even a short step downhill improves
+                break
+            pairs = []  # what was known of the curvature misleads
+            continue
+        iteration += 1
+        if (trial - x) @ (g_trial - g) > 1e-10 * np.linalg.norm(trial - x) * np.linalg.norm(g_trial - g):
+            pairs = [*pairs, (trial - x, g_trial - g)][-_MEMORY:]
+        converged = f - f_trial <= tolerance * max(abs(f), abs(f_trial), 1.0)
+        x, f, g, extra = trial, f_trial, g_trial, extra_trial
+        if converged:
+            break
+    kept = pairs[-max(1, _LARGEST // (2 * x.size)) :]
     return Trained(
-        flat=results[best].x,
-        log_likelihood=-float(results[best].fun),
-        converged=bool(results[best].success),
-        message=str(results[best].message),
-        start=starts[best].name,
-        n_evaluations=sum(result.nfev for result in results),
-        n_iterations=sum(result.nit for result in results),
+        flat=x,
+        log_likelihood=-f,
+        converged=converged,
+        start=start.name,
+        n_evaluations=n_evaluations,
+        n_iterations=iteration,
+        curvature=np.ravel(kept),
+        extra=extra,
     )
+
+
+def _direction(g: np.ndarray, free: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Minus the approximate inverse Hessian of the free parameters times the gradient: the two loops of Nocedal (1980)."""
+    usable = []
+    for step, change in pairs:
+        s, y = np.where(free, step, 0.0), np.where(free, change, 0.0)
+        if s @ y > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
+            usable.append((s, y, s @ y))
+    q = np.where(free, g, 0.0)
+    weights = []
+    for s, y, sy in reversed(usable):
+        weights.append(s @ q / sy)
+        q = q - weights[-1] * y
+    if usable:
+        _, y, sy = usable[-1]
+        q = q * (sy / (y @ y))
+    else:
+        q = q * min(1.0, 1.0 / np.sum(np.abs(q)))
+    for (s, y, sy), weight in zip(usable, reversed(weights), strict=True):
+        q = q + (weight - y @ q / sy) * s
+    return -q

@@ -14,7 +14,7 @@ Key = tuple[int, int]
 """(seed, iteration): all randomness of a suggestion is drawn from it."""
 
 Cache = dict[str, np.ndarray]
-"""Warm-start parameters. Without them a suggestion is as good, only slower."""
+"""Warm-start parameters, as vectors. Without them a suggestion is as good, only slower."""
 
 
 @dataclass(frozen=True)

@@ -17,19 +17,22 @@ from jaxtyping import Float
 from infold import _checks
 from infold._precision import float64
 from infold._types import Array
-from infold.acquisition import functions, lipschitz, search
+from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
-from infold.acquisition.lipschitz import Region
+from infold.acquisition.lipschitz import Region, Survey
 from infold.history import History
 from infold.methods.base import Cache, Key, Stopwatch, Suggestion, with_lies
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
 from infold.surrogate import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
-from infold.surrogate.fit import condition
+from infold.surrogate.fit import evaluate
 from infold.surrogate.joint import Posterior
+from infold.surrogate.warp import expected_squash
 
 _log = logging.getLogger(__name__)
-_SLOPE_BATCH = 100  # points per evaluation of the decoder's Jacobian
+_BATCH = 25  # points per compiled evaluation of a gradient
+_SURVEY_BATCH = 50  # points per compiled evaluation of the decoder's Jacobian
+_GROWTH = 1.1  # fresh starts are rarer where they cost more
 SOLVERS = ("projected", "trust-constr")
 _FIT, _FIT_AGAIN, _SEARCH = 1, 2, 3  # streams of randomness within one suggestion
 
@@ -64,12 +67,12 @@ class FeatureSpace:
     """Give the decoder a noise variance of its own."""
     weight_deviation: float | None = 1.0
     """Deviation of a normal prior on the encoder's weights, which overfit without it; None: none, as in the paper."""
-    max_iterations: int = 100
+    max_iterations: int = 50
     """Training iterations from a fresh start."""
-    max_warm_iterations: int = 3
+    max_warm_iterations: int = 2
     """Training iterations from the last suggestion's parameters."""
     restart_every: int = 10
-    """A fresh start competes with the warm one each time this many further evaluations have been made."""
+    """A fresh start competes with the warm one each time this many evaluations, and a tenth of all, have been added."""
     n_candidates: int = 5000
     """Points of the random search."""
     n_starts: int = 100
@@ -121,7 +124,7 @@ class FeatureSpace:
             clock = Stopwatch()
             with clock("fit"):
                 fitted, fallback = self._fit(model, history, key, cache)
-            cache["feature_space"] = joint.flatten(fitted.params)
+            cache["feature_space"], cache["feature_space_curvature"] = fitted.training.flat, fitted.training.curvature
             for i in range(q):
                 rng = np.random.default_rng([*key, _SEARCH, i])
                 x, diagnostics = self._suggest_one(fitted, history, rng, clock)
@@ -138,20 +141,23 @@ class FeatureSpace:
 
     def _fit(self, model: JointModel, history: History, key: Key, cache: Cache) -> tuple[Fit, str | None]:
         """Train from the cached parameters, at times from fresh ones too, and from fresh ones alone where that fails."""
-        warm = cache.get("feature_space")
+        warm, curvature = cache.get("feature_space"), cache.get("feature_space_curvature")
         expected = (joint.n_parameters(model, history.dimension),)
         if warm is not None and not (warm.shape == expected and np.all(np.isfinite(warm))):
             warm = None
-        turn = np.array([len(history.y) // self.restart_every], dtype=np.float64)
-        due = warm is None or not np.array_equal(cache.get("restarted", np.empty(0)), turn)
-        cache["restarted"] = turn
+        n, last = len(history.y), cache.get("restarted", np.full(1, -np.inf))
+        due = warm is None or last.shape != (1,) or not last[0] <= n < max(last[0] + self.restart_every, _GROWTH * last[0])
+        if due:
+            cache["restarted"] = np.array([float(n)])
         settings = FitSettings(
             n_restarts=1 if due else 0,
             max_iterations=self.max_iterations,
             max_warm_iterations=self.max_warm_iterations,
         )
         try:
-            return fit(history.x, history.values, model, key=(*key, _FIT), warm=warm, settings=settings), None
+            return fit(
+                history.x, history.values, model, key=(*key, _FIT), warm=warm, curvature=curvature, settings=settings
+            ), None
         except FloatingPointError as error:
             _log.warning("feature space: %s; training again from a fresh start", error)
             again = FitSettings(n_restarts=2, max_iterations=self.max_iterations)
@@ -167,21 +173,23 @@ class FeatureSpace:
             y_min = np.min(y[np.isfinite(history.y)])
             if len(history.pending):  # the decoder takes them as they are, the response surface with a lie
                 data = joint.make_data(model, *with_lies(history, y))
-                posterior = condition(model, joint.flatten(fitted.params), data)
+                posterior = evaluate(model, fitted.training.flat, data)[2]
             z_data = np.asarray(posterior.z)[: len(history.y) + len(history.pending)]
         constant, region = np.nan, None
         if self.constrained:
             with clock("lipschitz"):
-                constant, region = _region(model, posterior, z_data, dimension, rng)
+                constant, region = lipschitz_region(model, posterior, z_data, dimension, rng)
+        objective = search_objective(model, posterior, Acquisition(name=self.acquisition, beta=self.beta), y_min)
         with clock("search"):
-            found = self._search(model, posterior, region, y_min, rng)
+            found = self._search(objective, region, model.encoder.n_features, rng)
             if not np.isfinite(found.value):
                 raise FloatingPointError("the acquisition function is not finite at any start")
         with clock("decode"):
-            x, mean, variance = (np.asarray(a) for a in _decode(model, posterior, found.point[None], dimension))
+            x = expected_squash(*map(np.asarray, _decode(model, posterior, found.point[None], dimension)))
             if not np.all(np.isfinite(x)):
                 raise FloatingPointError("the decoder's output is not finite")
             reencoded = fitted.encode(x)[0]
+            at = objective.predictions(found.point[None])
         everywhere = Region(z_data, np.full(len(z_data), np.inf)) if region is None else region
         index, distance = lipschitz.nearest(everywhere, found.point[None])
         diagnostics = {
@@ -190,8 +198,8 @@ class FeatureSpace:
             "start": fitted.training.start,
             "n_evaluations": fitted.training.n_evaluations,
             "acquisition": found.value,
-            "mean": float(fitted.standardization.invert(mean)[0]),
-            "deviation": float(fitted.standardization.deviation * np.sqrt(variance[0])),
+            "mean": float(fitted.standardization.invert(at.mean)[0]),
+            "deviation": float(fitted.standardization.deviation * np.sqrt(at.variance[0])),
             "L": float(constant),
             "radius": float(everywhere.radii[index[0]]),
             "distance": float(distance[0]),
@@ -202,83 +210,58 @@ class FeatureSpace:
         }
         return x[0], diagnostics
 
-    def _search(
-        self, model: JointModel, posterior: Posterior, region: Region | None, y_min: float, rng: np.random.Generator
-    ) -> search.Found:
-        acquisition = Acquisition(name=self.acquisition, beta=self.beta)
-        d = model.encoder.n_features
-
-        def value_and_gradient(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            value, gradient = _acquisition_gradient(model, acquisition, posterior, z, y_min)
-            return np.asarray(value), np.asarray(gradient)
-
+    def _search(self, objective: search.Objective, region: Region | None, d: int, rng: np.random.Generator) -> search.Found:
         candidates = rng.uniform(size=(self.n_candidates, d))
         project: Callable[[np.ndarray], np.ndarray] = functools.partial(np.clip, a_min=0.0, a_max=1.0)
         if region is not None:
             project = functools.partial(lipschitz.project, region)
             half = self.n_candidates // 2
             candidates = np.concatenate([project(candidates[:half]), lipschitz.sample(region, self.n_candidates - half, rng)])
-        starts = search.best_starts(
-            lambda z: np.asarray(_acquisition(model, acquisition, posterior, z, y_min)), candidates, self.n_starts
-        )
+        starts = search.best_starts(objective.value, candidates, self.n_starts)
         if region is not None and self.solver == "trust-constr":
-            return search.trust_constr(value_and_gradient, region, starts)
-        return search.projected_ascent(value_and_gradient, project, starts, max_iterations=self.max_search_iterations)
+            return search.trust_constr(objective.value_and_gradient, region, starts)
+        return search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_search_iterations)
 
 
-def _region(
+def search_objective(model: JointModel, posterior: Posterior, acquisition: Acquisition, y_min: float) -> search.Objective:
+    """The acquisition function on the response surface."""
+    return search.Objective(
+        acquisition,
+        y_min,
+        functools.partial(_predict, model, posterior),
+        functools.partial(_predict_with_gradients, model, posterior),
+        _BATCH,
+    )
+
+
+def lipschitz_region(
     model: JointModel, posterior: Posterior, z_data: np.ndarray, dimension: int, rng: np.random.Generator
 ) -> tuple[float, Region]:
     """L and the balls around the data."""
 
-    def largest_slope(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        value, gradient = _largest_slope(model, posterior, z, dimension)
-        return np.asarray(value), np.asarray(gradient)
+    def survey(z: np.ndarray) -> Survey:
+        return Survey(*map(np.asarray, _survey(model, posterior, z, dimension)))
 
-    constant = lipschitz.constant(largest_slope, z_data, rng, _SLOPE_BATCH)
-    reach = np.asarray(_largest_output(model, posterior, dimension))[: len(z_data)]
-    if not (np.isfinite(constant) and np.all(np.isfinite(reach))):
-        raise FloatingPointError("the decoder's slope is not finite")
-    return constant, Region(z_data, reach / max(constant, 1e-300))
+    return lipschitz.around(survey, z_data, rng, _SURVEY_BATCH)
 
 
-def _evaluate(model: JointModel, acquisition: Acquisition, posterior: Posterior, z: Array, y_min: Array) -> Array:
-    return functions.evaluate(acquisition, *joint.predict(model, posterior, z), y_min)
-
-
-_acquisition = jax.jit(_evaluate, static_argnames=("model", "acquisition"))
-
-
-@functools.partial(jax.jit, static_argnames=("model", "acquisition"))
-def _acquisition_gradient(
-    model: JointModel, acquisition: Acquisition, posterior: Posterior, z: Array, y_min: Array
-) -> tuple[Array, Array]:
-    def total(z: Array) -> tuple[Array, Array]:
-        values = _evaluate(model, acquisition, posterior, z, y_min)
-        return jnp.sum(values), values
-
-    (_, values), gradient = jax.value_and_grad(total, has_aux=True)(z)
-    return values, gradient
+_predict = jax.jit(joint.predict, static_argnames="model")
+_predict_with_gradients = jax.jit(joint.predict_with_gradients, static_argnames="model")
+_decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
 
 
 @functools.partial(jax.jit, static_argnames=("model", "dimension"))
-def _largest_slope(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> tuple[Array, Array]:
-    """The largest absolute entry of the Jacobian of the decoder's mean at each z, Eq. (18), and that entry's gradient."""
+def _survey(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> tuple[Array, Array, Array]:
+    """The parts of a `Survey`: the largest absolute slope at each z, Eq. (18), its gradient, and the largest output."""
+    jacobian = joint.decoder_slopes(model, posterior, z, dimension)
+    flat = jacobian.reshape(len(z), -1)
+    largest = jnp.argmax(jnp.abs(flat), axis=1)
+    value = jnp.take_along_axis(flat, largest[:, None], axis=1)[:, 0]
 
-    def largest(z: Array) -> Array:
-        jacobian = jax.jacfwd(lambda z: joint.decoder_mean(model, posterior, z[None], dimension)[0])(z)
-        return jnp.max(jnp.abs(jacobian))
+    def entry(z: Array, index: Array) -> Array:
+        output, feature = index // z.shape[0], index % z.shape[0]
+        return joint.decoder_slope(model, posterior, z, output, feature)
 
-    return jax.vmap(jax.value_and_grad(largest))(z)
-
-
-@functools.partial(jax.jit, static_argnames=("model", "dimension"))
-def _largest_output(model: JointModel, posterior: Posterior, dimension: int) -> Float[Array, "n"]:
-    """μ_max at every datum."""
-    return jnp.max(jnp.abs(joint.decoder_mean(model, posterior, posterior.z, dimension)), axis=1)
-
-
-@functools.partial(jax.jit, static_argnames=("model", "dimension"))
-def _decode(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> tuple[Array, Array, Array]:
-    """The reconstruction and the response surface's mean and variance at z."""
-    return joint.decode(model, posterior, z, dimension), *joint.predict(model, posterior, z)
+    gradient = jnp.sign(value)[:, None] * jax.vmap(jax.grad(entry))(z, largest)
+    output = jnp.max(jnp.abs(joint.decoder_mean(model, posterior, z, dimension)), axis=1)
+    return jnp.abs(value), gradient, output

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from infold import _checks
 from infold._precision import float64
-from infold._types import Array
-from infold.acquisition import functions, search
+from infold.acquisition import search
 from infold.acquisition.functions import Acquisition
 from infold.gp import padding, regression
 from infold.gp.outputs import PowerTransform, Standardization
@@ -46,10 +44,13 @@ class FullSpace:
     """Starts of the gradient search."""
     max_iterations: int = 100
     """Iterations of the gradient search."""
+    max_warm_iterations: int = 3
+    """Training iterations from the last suggestion's parameters."""
 
     def __post_init__(self) -> None:
         Acquisition(name=self.acquisition, beta=self.beta)
-        _checks.at_least("max_iterations", self.max_iterations, 1)
+        for name in ("max_iterations", "max_warm_iterations"):
+            _checks.at_least(name, getattr(self, name), 1)
         _checks.at_least("n_starts", self.n_starts, 1)
         _checks.at_least("n_candidates", self.n_candidates, self.n_starts)
 
@@ -67,22 +68,23 @@ class FullSpace:
             with clock("fit"):
                 outputs = PowerTransform.of(history.values) if self.transform else Standardization.of(history.values)
                 y = outputs.apply(history.values)
-                data = regression.make_data(history.x, y, padding.bucket_size(len(y) + len(history.pending) + q - 1))
-                trained, fallback = _fit(data, cache.get("full_space"))
-                observed = regression.condition(_GP, trained.flat, data)
-            cache["full_space"] = trained.flat
+                size = padding.bucket_size(len(y) + len(history.pending) + q - 1)
+                data = jax.device_put(regression.make_data(history.x, y, size))
+                trained, fallback = self._fit(data, cache)
+            cache["full_space"], cache["full_space_curvature"] = trained.flat, trained.curvature
             for _ in range(q):
-                posterior = observed
+                posterior = trained.extra
                 if len(history.pending):
-                    data = regression.make_data(*with_lies(history, y), len(data.mask))
-                    posterior = regression.condition(_GP, trained.flat, data)
+                    data = regression.make_data(*with_lies(history, y), size)
+                    posterior = regression.evaluate(_GP, trained.flat, data)[2]
+                objective = self._objective(posterior, np.min(y[np.isfinite(history.y)]))
                 with clock("search"):
-                    found = self._search(posterior, history, y, rng)
+                    found = self._search(objective, history, y, rng)
                 if not np.isfinite(found.value):
                     raise FloatingPointError("the acquisition function is not finite at any start")
                 points.append(found.point)
-                mean, variance = (np.asarray(a)[0] for a in _predict(posterior, found.point[None]))
-                centre, upper = outputs.invert(np.array([mean, mean + np.sqrt(variance)]))
+                at = objective.predictions(found.point[None])
+                centre, upper = outputs.invert(np.array([at.mean[0], at.mean[0] + np.sqrt(at.variance[0])]))
                 diagnostics = {
                     "log_likelihood": trained.log_likelihood,
                     "converged": trained.converged,
@@ -101,21 +103,33 @@ class FullSpace:
             diagnostics = {**diagnostics, "fallback": "random"}
         return Suggestion(np.stack(points), diagnostics, cache)
 
-    def _search(self, posterior: Posterior, history: History, y: np.ndarray, rng: np.random.Generator) -> search.Found:
-        acquisition = Acquisition(name=self.acquisition, beta=self.beta)
-        y_min = np.min(y[np.isfinite(history.y)])
-        candidates = self._candidates(history, y, rng)
+    def _fit(self, data: Data, cache: Cache) -> tuple[Trained, str | None]:
+        """Train from the cached parameters, and from the priors' modes where that fails."""
+        try:
+            return regression.fit(
+                _GP,
+                data,
+                warm=cache.get("full_space"),
+                curvature=cache.get("full_space_curvature"),
+                max_warm_iterations=self.max_warm_iterations,
+            ), None
+        except FloatingPointError as error:
+            _log.warning("full_space: %s; training again from a fresh start", error)
+            return regression.fit(_GP, data), "fresh start"
 
-        def value_and_gradient(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            value, gradient = _acquisition_gradient(acquisition, posterior, x, y_min)
-            return np.asarray(value), np.asarray(gradient)
-
-        return search.projected_ascent(
-            value_and_gradient,
-            lambda x: np.clip(x, 0.0, 1.0),
-            search.best_starts(lambda x: np.asarray(_acquisition(acquisition, posterior, x, y_min)), candidates, self.n_starts),
-            max_iterations=self.max_iterations,
+    def _objective(self, posterior: Posterior, y_min: float) -> search.Objective:
+        return search.Objective(
+            Acquisition(name=self.acquisition, beta=self.beta),
+            y_min,
+            functools.partial(_predict, _GP, posterior),
+            functools.partial(_predict_with_gradients, _GP, posterior),
+            self.n_starts,
         )
+
+    def _search(self, objective: search.Objective, history: History, y: np.ndarray, rng: np.random.Generator) -> search.Found:
+        starts = search.best_starts(objective.value, self._candidates(history, y, rng), self.n_starts)
+        project = functools.partial(np.clip, a_min=0.0, a_max=1.0)
+        return search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_iterations)
 
     def _candidates(self, history: History, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Half uniform, half perturbations of the best points in a few coordinates."""
@@ -128,32 +142,5 @@ class FullSpace:
         return np.concatenate([rng.uniform(size=(half, d)), perturbed])
 
 
-def _fit(data: Data, warm: np.ndarray | None) -> tuple[Trained, str | None]:
-    """Train from the cached parameters, and from the priors' modes where that fails."""
-    try:
-        return regression.fit(_GP, data, warm=warm), None
-    except FloatingPointError as error:
-        _log.warning("full_space: %s; training again from a fresh start", error)
-        return regression.fit(_GP, data), "fresh start"
-
-
-@jax.jit
-def _predict(posterior: Posterior, x: Array) -> tuple[Array, Array]:
-    return regression.predict(_GP, posterior, x)
-
-
-def _evaluate(acquisition: Acquisition, posterior: Posterior, x: Array, y_min: Array) -> Array:
-    return functions.evaluate(acquisition, *regression.predict(_GP, posterior, x), y_min)
-
-
-_acquisition = jax.jit(_evaluate, static_argnames="acquisition")
-
-
-@functools.partial(jax.jit, static_argnames="acquisition")
-def _acquisition_gradient(acquisition: Acquisition, posterior: Posterior, x: Array, y_min: Array) -> tuple[Array, Array]:
-    def total(x: Array) -> tuple[Array, Array]:
-        values = _evaluate(acquisition, posterior, x, y_min)
-        return jnp.sum(values), values
-
-    (_, values), gradient = jax.value_and_grad(total, has_aux=True)(x)
-    return values, gradient
+_predict = jax.jit(regression.predict, static_argnames="settings")
+_predict_with_gradients = jax.jit(regression.predict_with_gradients, static_argnames="settings")

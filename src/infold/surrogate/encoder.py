@@ -13,6 +13,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 from jaxtyping import Float
 
 from infold import _checks
@@ -56,11 +57,11 @@ def _orthonormal(w: Array, xp: ModuleType = jnp) -> Array:
     return q if tall else q.T
 
 
-def encode(encoder: Encoder, params: EncoderParams, inputs: Float[Array, "n D"]) -> Float[Array, "n d"]:
+def encode(encoder: Encoder, params: EncoderParams, inputs: Float[Array, "n D"], xp: ModuleType = jnp) -> Float[Array, "n d"]:
     """z = h(x), x as `Encoder.inputs` returns it."""
-    z = inputs
+    z, sigmoid = inputs, jax.nn.sigmoid if xp is jnp else scipy.special.expit
     for w, b in zip(params.weights, params.biases, strict=True):
-        z = jax.nn.sigmoid(z @ (_orthonormal(w) if encoder.orthogonal else w) + b)
+        z = sigmoid(z @ (_orthonormal(w, xp) if encoder.orthogonal else w) + b)
     return z
 
 

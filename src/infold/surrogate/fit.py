@@ -1,4 +1,4 @@
-"""Training of the joint model: L-BFGS-B on the compiled value and gradient, from a warm start and fresh ones."""
+"""Training of the joint model on its compiled value and gradient, from a warm start and fresh ones."""
 
 import functools
 import time
@@ -16,6 +16,7 @@ from infold.gp.training import Start, Trained, train
 from infold.surrogate import encoder as enc
 from infold.surrogate import joint
 from infold.surrogate.joint import Data, JointModel, Params, Posterior
+from infold.surrogate.warp import expected_squash
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,7 @@ class FitSettings:
     n_restarts: int = 1
     """Fresh random starts beside the warm one; at least one is made when there is no warm start."""
     max_iterations: int = 200
-    """Iterations of L-BFGS-B per start."""
+    """Quasi-Newton iterations per start."""
     max_warm_iterations: int | None = None
     """Iterations from the warm start; None: the same."""
     tolerance: float = 1e-6
@@ -65,7 +66,8 @@ class Fit:
     def encode(self, x: np.ndarray) -> np.ndarray:
         """Features of points of the unit cube."""
         x = _checks.unit_cube("x", x, self.dimension)
-        return np.asarray(_encode(self.model.encoder, self.params.encoder, self.model.encoder.inputs(x)))
+        params = jax.tree.map(np.asarray, self.params.encoder)
+        return np.asarray(enc.encode(self.model.encoder, params, self.model.encoder.inputs(x), np))
 
     @float64
     def predict(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,26 +81,21 @@ class Fit:
     def decode(self, z: np.ndarray) -> np.ndarray:
         """Reconstructions in the unit cube at features z."""
         z = _checks.unit_cube("z", z, self.model.encoder.n_features)
-        return np.asarray(_decode(self.model, self.posterior, z, self.dimension))
+        return expected_squash(*map(np.asarray, _decode(self.model, self.posterior, z, self.dimension)))
 
 
 @functools.partial(jax.jit, static_argnames="model")
-def value_and_gradient(model: JointModel, flat: Array, data: Data) -> tuple[Array, Array]:
-    """The negative joint objective and its gradient in the vector of all parameters."""
+def evaluate(model: JointModel, flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
+    """The negative joint objective, its gradient in the vector of all parameters, and the posterior there."""
 
-    def loss(flat: Array) -> Array:
-        return -joint.objective(model, joint.unflatten(model, data.warped.shape[1], flat), data)
+    def loss(flat: Array) -> tuple[Array, Posterior]:
+        value, posterior = joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data)
+        return -value, posterior
 
-    return jax.value_and_grad(loss)(flat)
-
-
-@functools.partial(jax.jit, static_argnames="model")
-def condition(model: JointModel, flat: Array, data: Data) -> Posterior:
-    """`joint.condition`, compiled, on the vector of all parameters."""
-    return joint.condition(model, joint.unflatten(model, data.warped.shape[1], flat), data)
+    (value, posterior), gradient = jax.value_and_grad(loss, has_aux=True)(flat)
+    return value, gradient, posterior
 
 
-_encode = jax.jit(enc.encode, static_argnames="encoder")
 _predict = jax.jit(joint.predict, static_argnames="model")
 _decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
 
@@ -111,12 +108,14 @@ def fit(
     *,
     key: int | Sequence[int],
     warm: np.ndarray | None = None,
+    curvature: np.ndarray | None = None,
     settings: FitSettings | None = None,
 ) -> Fit:
     """Train `model` on points `x` of the unit cube with values `y`.
 
-    `key` seeds the fresh starts. `warm` is the parameter vector of an earlier fit (`joint.flatten(fit.params)`) of the same
-    model. The start with the best likelihood wins; FloatingPointError when there is none.
+    `key` seeds the fresh starts. `warm` is the parameter vector of an earlier fit of the same model (`fit.training.flat`),
+    and `curvature` what it learned of the objective's (`fit.training.curvature`). The start with the best likelihood wins;
+    FloatingPointError when there is none.
     """
     settings = FitSettings() if settings is None else settings
     x = _checks.unit_cube("x", x, None)
@@ -127,26 +126,26 @@ def fit(
         raise ValueError(f"n_features = {model.encoder.n_features}: expected at most the dimension of x, {dimension}")
     began = time.perf_counter()
     standardization = Standardization.of(y)
-    data = joint.make_data(model, x, standardization.apply(y))
+    data = jax.device_put(joint.make_data(model, x, standardization.apply(y)))
     rng = np.random.default_rng(key)
 
     starts: list[Start] = []
     if warm is not None:
         warm = _checks.finite_array("warm", warm, (joint.n_parameters(model, dimension),))
         limit = settings.max_warm_iterations
-        starts.append(Start("warm", warm, settings.max_iterations if limit is None else limit))
+        starts.append(Start("warm", warm, settings.max_iterations if limit is None else limit, curvature))
     for _ in range(max(settings.n_restarts, 0 if starts else 1)):
         starts.append(Start("fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.max_iterations))
 
     trained = train(
-        lambda flat: value_and_gradient(model, flat, data),
+        lambda flat: evaluate(model, flat, data),
         starts,
         joint.parameter_bounds(model, dimension),
         settings.tolerance,
     )
     return Fit(
         model=model,
-        posterior=condition(model, trained.flat, data),
+        posterior=trained.extra,
         dimension=dimension,
         standardization=standardization,
         training=trained,

@@ -4,7 +4,7 @@
 |--------|------|-------|
 | X~, y | `Data.warped`, `Data.y` | n D, n |
 | Z = h(X) | `Posterior.z` | n d |
-| L of Eq. (7) | `objective` | |
+| L of Eq. (7) | the first that `infer` returns | |
 """
 
 import functools
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from infold import _checks
 from infold._types import Array
@@ -26,7 +26,7 @@ from infold.surrogate import response as res
 from infold.surrogate.decoder import Decoder, DecoderParams
 from infold.surrogate.encoder import Encoder, EncoderParams
 from infold.surrogate.response import ResponseParams
-from infold.surrogate.warp import expected_squash, probit
+from infold.surrogate.warp import probit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,13 +113,27 @@ def _log_prior(priors: Priors, params: Params) -> Array:
     return total
 
 
-def objective(model: JointModel, params: Params, data: Data) -> Float[Array, ""]:
-    """log p(y | Z) + (1/D) log p(X~ | Z), Eq. (7), plus the log prior where one is set."""
+class Posterior(NamedTuple):
+    """The model conditioned on data."""
+
+    params: Params
+    z: Float[Array, "n d"]
+    mask: Bool[Array, "n"]
+    response: exact.Posterior
+    decoder: kronecker.Posterior
+
+
+def infer(model: JointModel, params: Params, data: Data) -> tuple[Float[Array, ""], Posterior]:
+    """log p(y | Z) + (1/D) log p(X~ | Z), Eq. (7), plus the log prior where one is set, and both GPs conditioned on `data`.
+
+    Only the first is differentiated.
+    """
     z = enc.encode(model.encoder, params.encoder, data.inputs)
     k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
-    fit_y = exact.log_marginal_likelihood(k_y, data.y, data.mask)
-    fit_x = dec.log_likelihood(model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise)
-    return fit_y + fit_x / data.warped.shape[1] + _log_prior(model.priors, params)
+    fit_y, response = exact.infer(k_y, data.y, data.mask)
+    fit_x, decoder = dec.infer(model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise)
+    value = fit_y + fit_x / data.warped.shape[1] + _log_prior(model.priors, params)
+    return value, Posterior(params, z, data.mask, response, decoder)
 
 
 @functools.lru_cache(maxsize=64)
@@ -187,27 +201,16 @@ def parameter_bounds(model: JointModel, dimension: int) -> tuple[np.ndarray, np.
     return side(0), side(1)
 
 
-class Posterior(NamedTuple):
-    """The trained model conditioned on data."""
-
-    params: Params
-    z: Float[Array, "n d"]
-    mask: Bool[Array, "n"]
-    response: exact.Posterior
-    decoder: kronecker.Posterior
-
-
-def condition(model: JointModel, params: Params, data: Data) -> Posterior:
-    """Both GPs conditioned on `data`."""
-    z = enc.encode(model.encoder, params.encoder, data.inputs)
-    k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
-    decoder = dec.condition(model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise)
-    return Posterior(params, z, data.mask, exact.condition(k_y, data.y, data.mask), decoder)
-
-
 def predict(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> tuple[Array, Array]:
     """Mean and variance of the response surface at features z, in standardized units."""
     return res.predict(model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z)
+
+
+def predict_with_gradients(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> exact.Prediction:
+    """The same and the gradients in z."""
+    return res.predict_with_gradients(
+        model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z
+    )
 
 
 def decoder_mean(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> Float[Array, "m D"]:
@@ -215,9 +218,20 @@ def decoder_mean(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]
     return dec.mean(model.kernel, posterior.params.decoder, posterior.decoder, posterior.z, posterior.mask, z, dimension)
 
 
-def decode(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> Float[Array, "m D"]:
-    """x = E[Φ(x~)], the reconstruction at z."""
-    mean, variance = dec.mean_and_variance(
+def decoder_slopes(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> Float[Array, "m D d"]:
+    """The Jacobian of μ at every z."""
+    return dec.slopes(model.kernel, posterior.params.decoder, posterior.decoder, posterior.z, posterior.mask, z, dimension)
+
+
+def decoder_slope(
+    model: JointModel, posterior: Posterior, z: Float[Array, "d"], output: Int[Array, ""], feature: Int[Array, ""]
+) -> Float[Array, ""]:
+    """One entry of the Jacobian at one z."""
+    return dec.slope(model.kernel, posterior.params.decoder, posterior.decoder, posterior.z, posterior.mask, z, output, feature)
+
+
+def decode(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> tuple[Array, Array]:
+    """Mean and variance of the decoder's outputs at z; `expected_squash` makes them the reconstruction."""
+    return dec.mean_and_variance(
         model.kernel, posterior.params.decoder, posterior.decoder, posterior.z, posterior.mask, z, dimension
     )
-    return expected_squash(mean, variance)

@@ -7,6 +7,7 @@
 | σ_n²   | `noise` | |
 """
 
+import functools
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -43,6 +44,10 @@ def covariance(
     return padding.identity_pad(k + noise * jnp.eye(z.shape[0]), mask)
 
 
+def _k_star(kernel: str, params: ResponseParams, z_data: Array, mask: Array, z: Array) -> Float[Array, "m n"]:
+    return jnp.where(mask, params.variance * kernels.covariance(kernel, z, z_data, params.lengthscale), 0.0)
+
+
 def predict(
     kernel: str,
     params: ResponseParams,
@@ -52,5 +57,17 @@ def predict(
     z: Float[Array, "m d"],
 ) -> tuple[Float[Array, "m"], Float[Array, "m"]]:
     """Mean and variance of f_Z at z."""
-    k_star = params.variance * kernels.covariance(kernel, z, z_data, params.lengthscale)
-    return exact.predict(posterior, jnp.where(mask, k_star, 0.0), params.variance)
+    return exact.predict(posterior, _k_star(kernel, params, z_data, mask, z), params.variance)
+
+
+def predict_with_gradients(
+    kernel: str,
+    params: ResponseParams,
+    posterior: exact.Posterior,
+    z_data: Float[Array, "n d"],
+    mask: Bool[Array, "n"],
+    z: Float[Array, "m d"],
+) -> exact.Prediction:
+    """The same and the gradients in z."""
+    k_star = functools.partial(_k_star, kernel, params, z_data, mask)
+    return exact.predict_with_gradients(posterior, k_star, z, params.variance)
