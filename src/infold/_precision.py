@@ -1,4 +1,4 @@
-"""Double precision, and one BLAS thread, for infold's own computations only."""
+"""Double precision for infold's own computations only."""
 
 import functools
 from collections.abc import Callable
@@ -6,21 +6,19 @@ from typing import ParamSpec, TypeVar
 
 import jax
 
-from infold._threads import one_blas_thread
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def float64(function: Callable[P, R]) -> Callable[P, R]:
-    """Run `function` in float64, on one BLAS thread, and leave the caller's own settings as they were.
+    """Run `function` in float64 and leave the caller's own JAX precision as it was.
 
     Decorates the doors of the package. The formulas behind them follow the precision of their caller.
     """
 
     @functools.wraps(function)
     def scoped(*args: P.args, **kwargs: P.kwargs) -> R:
-        with jax.enable_x64(True), one_blas_thread():
+        with jax.enable_x64(True):
             return function(*args, **kwargs)
 
     return scoped

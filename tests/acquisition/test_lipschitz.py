@@ -40,7 +40,7 @@ def test_constant_is_attained_not_invented(rng):
     with jax.enable_x64(True):
         constant, _ = feature_space.lipschitz_region(fitted.model, fitted.posterior, fitted_features(fitted), 8, rng)
         z = np.clip(np.repeat(fitted_features(fitted), 400, axis=0) + 0.05 * rng.normal(size=(10_000, 3)), 0, 1)
-        dense = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8)[0])
+        dense = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8))[:, 0]
     assert 0.9 * dense.max() <= constant <= 1.5 * dense.max()
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.optimize
 from jaxtyping import Float
 
+from infold._types import Array
 from infold.acquisition import functions, lipschitz
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region
-from infold.gp.exact import Prediction
 
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 Projection = Callable[[np.ndarray], np.ndarray]
@@ -36,27 +36,38 @@ class Found(NamedTuple):
     value: float
 
 
+class Predictions(NamedTuple):
+    """Mean and variance of a response surface at m points, and their gradients in the point."""
+
+    mean: Float[np.ndarray, "m"]
+    variance: Float[np.ndarray, "m"]
+    mean_gradient: Float[np.ndarray, "m d"]
+    variance_gradient: Float[np.ndarray, "m d"]
+
+
 @dataclass(frozen=True)
 class Objective:
     """An acquisition function on a response surface, as the search wants it."""
 
     acquisition: Acquisition
     y_min: float
-    predict: Callable[[np.ndarray], tuple]
-    """Mean and variance at points."""
-    predict_with_gradients: Callable[[np.ndarray], Prediction]
-    """The same and gradients, at exactly `batch` points: it need not be compiled for every number of them."""
+    predict: Callable[[np.ndarray], Array]
+    """Mean and variance at points, as two rows."""
+    predict_with_gradients: Callable[[np.ndarray], Array]
+    """The columns of `Predictions` side by side, at exactly `batch` points: not to be compiled for every number of them."""
     batch: int
 
     def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m"]:
-        mean, variance = map(np.asarray, self.predict(z))
+        mean, variance = np.asarray(self.predict(z))
         return functions.evaluate(self.acquisition, mean, variance, self.y_min).value
 
-    def predictions(self, z: Float[np.ndarray, "m d"]) -> Prediction:
+    def predictions(self, z: Float[np.ndarray, "m d"]) -> Predictions:
         """Predictions at any number of points, in batches."""
         padded = np.concatenate([z, np.repeat(z[-1:], -len(z) % self.batch, axis=0)])
         parts = [self.predict_with_gradients(part) for part in np.split(padded, len(padded) // self.batch)]
-        return Prediction(*(np.concatenate(values)[: len(z)] for values in zip(*parts, strict=True)))
+        columns = np.concatenate(parts)[: len(z)]
+        d = z.shape[1]
+        return Predictions(columns[:, 0], columns[:, 1], columns[:, 2 : 2 + d], columns[:, 2 + d :])
 
     def value_and_gradient(self, z: Float[np.ndarray, "m d"]) -> tuple[Float[np.ndarray, "m"], Float[np.ndarray, "m d"]]:
         p = self.predictions(z)

@@ -11,7 +11,7 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -101,27 +101,21 @@ def predict(
     return mean, jnp.maximum(variance, 1e-12 * k_star_star)  # rounding may leave a tiny negative number at a datum
 
 
-class Prediction(NamedTuple):
-    """Mean and variance at m points, and their gradients in the point."""
-
-    mean: Any  # m
-    variance: Any  # m
-    mean_gradient: Any  # m d
-    variance_gradient: Any  # m d
-
-
 def predict_with_gradients(
     posterior: Posterior, k_star: Callable[[Array], Array], x: Float[Array, "m d"], k_star_star: Float[Array, ""]
-) -> Prediction:
-    """`predict` at x, where `k_star(x)` is the covariance with the data, and gradients: one product with K_y⁻¹ for all."""
+) -> Float[Array, "m 2+2*d"]:
+    """`predict` at x, where `k_star(x)` is the covariance with the data, and the gradients of both in x.
+
+    One product with K_y⁻¹ serves all; they come as the columns of one array, one copy to the host.
+    """
     k, pull_back = jax.vjp(k_star, x)
     solved = k @ posterior.k_y_inverse
     variance = k_star_star - jnp.sum(solved * k, axis=1)
     (mean_gradient,) = pull_back(jnp.broadcast_to(posterior.alpha, k.shape))
     (variance_gradient,) = pull_back(-2.0 * solved)
-    return Prediction(
-        posterior.mean + k @ posterior.alpha, jnp.maximum(variance, 1e-12 * k_star_star), mean_gradient, variance_gradient
-    )
+    mean = posterior.mean + k @ posterior.alpha
+    variance = jnp.maximum(variance, 1e-12 * k_star_star)
+    return jnp.concatenate([mean[:, None], variance[:, None], mean_gradient, variance_gradient], axis=1)
 
 
 def leave_one_out(

@@ -153,7 +153,7 @@ def predict(settings: Regression, posterior: Posterior, x: Float[Array, "m D"]) 
     return exact.predict(posterior.exact, _k_star(settings, posterior, x), posterior.params.variance)
 
 
-def predict_with_gradients(settings: Regression, posterior: Posterior, x: Float[Array, "m D"]) -> exact.Prediction:
-    """The same and the gradients in x."""
+def predict_with_gradients(settings: Regression, posterior: Posterior, x: Float[Array, "m D"]) -> Float[Array, "m 2+2*D"]:
+    """The same as columns, followed by the gradients in x."""
     k_star = functools.partial(_k_star, settings, posterior)
     return exact.predict_with_gradients(posterior.exact, k_star, x, posterior.params.variance)

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from infold import _checks
 from infold._precision import float64
+from infold._threads import one_blas_thread_when_small
 from infold._types import Array
 from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
@@ -112,6 +113,7 @@ class FeatureSpace:
         )
 
     @float64
+    @one_blas_thread_when_small
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
         """q points, one after the other: each is pending for the next."""
         model = self.model(history.dimension)
@@ -205,7 +207,7 @@ class FeatureSpace:
             "distance": float(distance[0]),
             "reencoding_error": float(np.linalg.norm(reencoded - found.point)),
             "feature_spread": float(np.mean(np.std(z_data, axis=0))),
-            "noise": float(fitted.params.response_noise),
+            "noise": float(np.exp(fitted.params.log_noise[0])),
             "seconds": dict(clock.seconds),
         }
         return x[0], diagnostics
@@ -240,19 +242,20 @@ def lipschitz_region(
     """L and the balls around the data."""
 
     def survey(z: np.ndarray) -> Survey:
-        return Survey(*map(np.asarray, _survey(model, posterior, z, dimension)))
+        columns = np.asarray(_survey(model, posterior, z, dimension))
+        return Survey(slope=columns[:, 0], output=columns[:, 1], slope_gradient=columns[:, 2:])
 
     return lipschitz.around(survey, z_data, rng, _SURVEY_BATCH)
 
 
-_predict = jax.jit(joint.predict, static_argnames="model")
+_predict = jax.jit(lambda model, posterior, z: jnp.stack(joint.predict(model, posterior, z)), static_argnums=0)
 _predict_with_gradients = jax.jit(joint.predict_with_gradients, static_argnames="model")
 _decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
 
 
 @functools.partial(jax.jit, static_argnames=("model", "dimension"))
-def _survey(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> tuple[Array, Array, Array]:
-    """The parts of a `Survey`: the largest absolute slope at each z, Eq. (18), its gradient, and the largest output."""
+def _survey(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> Float[Array, "m 2+d"]:
+    """The parts of a `Survey`: the largest absolute slope at each z, Eq. (18), the largest output, and the slope's gradient."""
     jacobian = joint.decoder_slopes(model, posterior, z, dimension)
     flat = jacobian.reshape(len(z), -1)
     largest = jnp.argmax(jnp.abs(flat), axis=1)
@@ -264,4 +267,4 @@ def _survey(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dim
 
     gradient = jnp.sign(value)[:, None] * jax.vmap(jax.grad(entry))(z, largest)
     output = jnp.max(jnp.abs(joint.decoder_mean(model, posterior, z, dimension)), axis=1)
-    return jnp.abs(value), gradient, output
+    return jnp.concatenate([jnp.abs(value)[:, None], output[:, None], gradient], axis=1)

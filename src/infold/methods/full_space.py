@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from infold import _checks
 from infold._precision import float64
+from infold._threads import one_blas_thread_when_small
 from infold.acquisition import search
 from infold.acquisition.functions import Acquisition
 from infold.gp import padding, regression
@@ -55,6 +57,7 @@ class FullSpace:
         _checks.at_least("n_candidates", self.n_candidates, self.n_starts)
 
     @float64
+    @one_blas_thread_when_small
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
         """q points, one after the other: each is pending for the next."""
         if history.n_succeeded == 0:
@@ -142,5 +145,5 @@ class FullSpace:
         return np.concatenate([rng.uniform(size=(half, d)), perturbed])
 
 
-_predict = jax.jit(regression.predict, static_argnames="settings")
+_predict = jax.jit(lambda settings, posterior, x: jnp.stack(regression.predict(settings, posterior, x)), static_argnums=0)
 _predict_with_gradients = jax.jit(regression.predict_with_gradients, static_argnames="settings")

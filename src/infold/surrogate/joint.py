@@ -206,8 +206,8 @@ def predict(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> 
     return res.predict(model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z)
 
 
-def predict_with_gradients(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> exact.Prediction:
-    """The same and the gradients in z."""
+def predict_with_gradients(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> Float[Array, "m 2+2*d"]:
+    """The same as columns, followed by the gradients in z."""
     return res.predict_with_gradients(
         model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z
     )

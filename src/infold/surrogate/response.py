@@ -67,7 +67,7 @@ def predict_with_gradients(
     z_data: Float[Array, "n d"],
     mask: Bool[Array, "n"],
     z: Float[Array, "m d"],
-) -> exact.Prediction:
-    """The same and the gradients in z."""
+) -> Float[Array, "m 2+2*d"]:
+    """The same as columns, followed by the gradients in z."""
     k_star = functools.partial(_k_star, kernel, params, z_data, mask)
     return exact.predict_with_gradients(posterior, k_star, z, params.variance)
