@@ -3,9 +3,14 @@
 The doors in front of them (space, optimizer, minimize) check what users pass in themselves, and are tested for it.
 """
 
+import os
+import tempfile
+
 from jaxtyping import install_import_hook
 
 install_import_hook(["infold.gp", "infold.surrogate", "infold.acquisition", "infold.methods"], "beartype.beartype")
+
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="infold-tests-")  # the command line keeps compiled programs
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from infold import problems
     from infold._minimize import minimize
+    from infold.compilation import cache_compilations
     from infold.optimizer import Optimizer
     from infold.space import Bool, Categorical, Float, Int, Space
 
-__all__ = ["Bool", "Categorical", "Float", "Int", "Optimizer", "Space", "minimize", "problems"]
+__all__ = ["Bool", "Categorical", "Float", "Int", "Optimizer", "Space", "cache_compilations", "minimize", "problems"]
 
 # JAX is loaded when something needs it: worker processes and `infold --help` do not.
 _HOMES = {
+    "cache_compilations": "infold.compilation",
     "minimize": "infold._minimize",
     "Optimizer": "infold.optimizer",
     **dict.fromkeys(("Bool", "Categorical", "Float", "Int", "Space"), "infold.space"),

@@ -17,32 +17,30 @@ from infold.history import History
 
 R = TypeVar("R")
 _SMALL = 1000  # evaluations
-_lock = threading.Lock()
-_inside = 0
-_outside: list[tuple[Any, int]] = []  # each BLAS library and the threads it had before the first of those inside entered
+_limiting = threading.RLock()  # held by the thread whose suggestion set the limit
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread until the last of those inside leaves; then it has as many as before.
+    """Limit BLAS to one thread, and give it back as many as it had.
 
-    The limit is one for the whole process, so suggestions made at once in several threads share it.
+    The limit holds for the whole process. Of suggestions made at once in several threads one sets it and takes it back; the
+    others leave it alone, or the last to leave could not know what there was before the first.
     """
-    global _inside
-    with _lock:
-        if _inside == 0:
-            _outside[:] = [(library, library.num_threads) for library in _libraries()]
-            for library, _ in _outside:
-                library.set_num_threads(1)
-        _inside += 1
-    try:
+    if not _limiting.acquire(blocking=False):
         yield
+        return
+    try:
+        before = [(library, library.num_threads) for library in _libraries()]
+        for library, _ in before:
+            library.set_num_threads(1)
+        try:
+            yield
+        finally:
+            for library, n_threads in before:
+                library.set_num_threads(n_threads)
     finally:
-        with _lock:
-            _inside -= 1
-            if _inside == 0:
-                for library, n_threads in _outside:
-                    library.set_num_threads(n_threads)
+        _limiting.release()
 
 
 @functools.cache

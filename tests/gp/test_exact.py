@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 from tests import laws
 
-from infold.gp import exact, padding
+from infold.gp import exact, kernels, padding
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -95,3 +95,24 @@ def test_fitted_mean_maximizes_the_likelihood_and_keeps_the_gradient(gp, rng):
     f = lambda k: log_marginal_likelihood(k, y, ALL, True)  # noqa: E731
     direction = laws.random_covariance(rng, 9)
     assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(laws.finite_difference(f, k_y, direction), rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [9, 64, 65, 150, 320, 600])
+def test_inverse_by_halves_is_the_inverse(n, rng):
+    k_y = laws.random_covariance(rng, n) + np.eye(n)
+    _, posterior = exact.infer(k_y, rng.normal(size=n), np.ones(n, bool))
+    np.testing.assert_allclose(posterior.k_y_inverse @ k_y, np.eye(n), atol=1e-9)
+
+
+def test_predictions_with_gradients_are_predictions_and_their_derivatives(rng):
+    z, y, ell = rng.uniform(size=(9, 3)), rng.normal(size=9), np.array([0.4, 0.7, 1.1])
+    _, posterior = exact.infer(1.5 * laws.matern52(z, z, ell) + 0.01 * np.eye(9), y, ALL, True)
+    k_star = lambda x: 1.5 * kernels.covariance("matern52", x, z, ell)  # noqa: E731
+    predict = lambda x: exact.predict(posterior, k_star(x), np.array(1.5))  # noqa: E731
+    x, direction = rng.uniform(size=(4, 3)), rng.normal(size=3)
+    columns = np.asarray(exact.predict_with_gradients(posterior, k_star, x, np.array(1.5)))
+    np.testing.assert_allclose(columns[:, :2].T, predict(x), rtol=1e-12)
+    for i in range(4):
+        for which, gradient in ((0, columns[i, 2:5]), (1, columns[i, 5:])):
+            f = lambda point, which=which: predict(point[None])[which][0]  # noqa: E731
+            assert gradient @ direction == pytest.approx(laws.finite_difference(f, x[i], direction), rel=1e-6)

@@ -1,5 +1,6 @@
 """Every decoder against the dense Gaussian it stands for."""
 
+import jax
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
@@ -76,6 +77,20 @@ def test_mean_and_variance_match_dense(setup, size, rng):
     np.testing.assert_allclose(got_mean, mean, atol=1e-8)
     np.testing.assert_allclose(got_variance, variance, atol=1e-8)
     np.testing.assert_allclose(dec.mean("matern52", params, posterior, z_pad, mask, z_star, D), mean, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [N, 10])
+def test_slopes_are_the_jacobian_of_the_mean(setup, size, rng):
+    decoder, params, z, warped = setup
+    z_pad, warped_pad, mask = pad(z, warped, size)
+    _, posterior = dec.infer(decoder, "matern52", params, z_pad, warped_pad, mask, NOISE)
+    z_star = np.concatenate([rng.uniform(size=(3, FEATURES)), z[:2]])  # at data too
+    slopes = dec.slopes("matern52", params, posterior, z_pad, mask, z_star, D)
+    one = lambda z: dec.mean("matern52", params, posterior, z_pad, mask, z[None], D)[0]  # noqa: E731
+    np.testing.assert_allclose(slopes, [jax.jacfwd(one)(point) for point in z_star], atol=1e-9)
+    for output, feature in ((0, 0), (D - 1, FEATURES - 1)):
+        entry = dec.slope("matern52", params, posterior, z_pad, mask, z_star[1], np.array(output), np.array(feature))
+        assert entry == pytest.approx(float(slopes[1, output, feature]), abs=1e-12)
 
 
 def test_shared_equals_hierarchical_with_tied_kernels(rng):

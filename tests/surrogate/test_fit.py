@@ -53,6 +53,25 @@ def test_warm_start_is_never_worse_than_where_it_started(small):
     assert warm.training.n_evaluations > 0
 
 
+@pytest.mark.parametrize("key", [0, 1, 2])
+def test_training_goes_further_with_the_curvature_kept(key, rng):
+    """Five evaluations more, two iterations after each."""
+    x = rng.uniform(size=(45, 10))
+    y = np.sin(3 * x[:, 0]) + x[:, 1] * x[:, 2]
+    model = JointModel(encoder=Encoder(n_features=3))
+    settings = FitSettings(n_restarts=0, max_warm_iterations=2)
+    reached = []
+    for keep in (True, False):
+        fitted = fit(x[:40], y[:40], model, key=key, settings=FitSettings(max_iterations=40))
+        for n in range(41, 46):
+            last = fitted.training
+            fitted = fit(
+                x[:n], y[:n], model, key=key, warm=last.flat, curvature=last.curvature if keep else None, settings=settings
+            )
+        reached.append(fitted.log_likelihood)
+    assert reached[0] > reached[1]
+
+
 def test_fit_says_whether_it_converged(small):
     x, y, model = small
     assert not fit(x, y, model, key=0, settings=FitSettings(max_iterations=2)).converged

@@ -4,7 +4,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
 
 from infold import _checks
 from infold.history import History
@@ -29,6 +28,8 @@ class RandomSearch:
         if self.design == "uniform":
             points = [np.random.default_rng([seed, iteration + i]).uniform(size=history.dimension) for i in range(q)]
             return Suggestion(np.stack(points))
+        from scipy.stats import qmc  # as much to load as everything else of SciPy that we use
+
         sequence = qmc.Sobol(history.dimension, scramble=True, rng=np.random.default_rng(seed))
         if iteration:  # SciPy cannot move on by nothing
             sequence.fast_forward(iteration)

@@ -1,0 +1,71 @@
+"""One machine with a GPU: value and gradient, and a suggestion, on JAX's default device.
+
+Run it twice, as it is and with JAX_PLATFORMS=cpu: the source is the same. D = 60, d = 10.
+"""
+
+import jax
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from timing import first_call, median_seconds
+
+from infold import methods, problems
+from infold.gp import regression
+from infold.gp.outputs import Standardization
+from infold.history import History
+from infold.methods.full_space import _GP
+from infold.surrogate import joint
+from infold.surrogate.fit import evaluate
+
+REPEATS = 5
+
+
+def data(n: int) -> tuple[np.ndarray, np.ndarray]:
+    problem, rng = problems.get("product-of-sines-linear"), np.random.default_rng(0)
+    x = rng.uniform(size=(n, problem.dimension))
+    return x, np.array([problem.observe(point, rng) for point in x])
+
+
+def likelihoods(x: np.ndarray, y: np.ndarray) -> list[float]:
+    y = Standardization.of(y).apply(y)
+    model, rng = methods.by_name("mgpc").model(x.shape[1]), np.random.default_rng(0)
+    feature = jax.device_put((joint.flatten(joint.initial_params(model, x, rng)), joint.make_data(model, x, y)))
+    full = jax.device_put((regression.initial_params(_GP, x.shape[1]), regression.make_data(x, y)))
+    runs = [lambda: evaluate(model, *feature), lambda: regression.evaluate(_GP, *full)]
+    for run in runs:
+        first_call(run)
+    return [median_seconds(run, repeats=REPEATS)[0] for run in runs]
+
+
+def suggestions(name: str, x: np.ndarray, y: np.ndarray) -> float:
+    """Median seconds, compilation and the training from a fresh start left out."""
+    method = methods.by_name(name)
+    history, cache, seconds = History(x, y), None, []
+    for i in range(2 + REPEATS):
+        suggestion = None
+
+        def suggest(history=history, cache=cache, i=i):
+            nonlocal suggestion
+            suggestion = method.suggest(history, 1, (0, i), cache)
+
+        seconds.append(first_call(suggest))
+        cache = suggestion.cache
+        history = History(np.concatenate([history.x, suggestion.x]), np.append(history.y, np.median(y)))
+    return float(np.median(seconds[2:]))
+
+
+def main() -> None:
+    table = Table(title=f"{jax.devices()[0].device_kind}: seconds, medians of {REPEATS}")
+    for column in ("N", "mgpc likelihood", "full_space likelihood", "mgpc suggestion", "full_space suggestion"):
+        table.add_column(column, justify="right")
+    for n in (300, 1000, 2000):
+        x, y = data(n)
+        with jax.enable_x64(True):
+            row = likelihoods(x, y)
+        row += [suggestions(name, x, y) for name in ("mgpc", "full_space")]
+        table.add_row(str(n), *(f"{value:.4f}" for value in row))
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

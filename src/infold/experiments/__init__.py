@@ -1,0 +1,1 @@
+"""Measurements: what the library costs and what it finds."""
