@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from infold.surrogate import Encoder, FitSettings, JointModel, fit, joint
+from infold import problems
+from infold.surrogate import Encoder, FitSettings, JointModel, Priors, fit, joint
 
 QUICK = FitSettings(max_iterations=20)
 
@@ -55,19 +56,19 @@ def test_warm_start_is_never_worse_than_where_it_started(small):
 
 @pytest.mark.parametrize("key", [0, 1, 2])
 def test_training_goes_further_with_the_curvature_kept(key, rng):
-    """Five evaluations more, two iterations after each."""
-    x = rng.uniform(size=(45, 10))
-    y = np.sin(3 * x[:, 0]) + x[:, 1] * x[:, 2]
-    model = JointModel(encoder=Encoder(n_features=3))
+    """Ten evaluations of the Thomson problem come one by one, two iterations after each."""
+    problem = problems.get("thomson")
+    x = rng.uniform(size=(70, problem.dimension))
+    y = np.array([problem.observe(point, rng) for point in x])
+    model = JointModel(encoder=Encoder(n_features=10), priors=Priors(weight_deviation=1.0))
     settings = FitSettings(n_restarts=0, max_warm_iterations=2)
     reached = []
     for keep in (True, False):
-        fitted = fit(x[:40], y[:40], model, key=key, settings=FitSettings(max_iterations=40))
-        for n in range(41, 46):
+        fitted = fit(x[:60], y[:60], model, key=key, settings=FitSettings(max_iterations=50))
+        for n in range(61, 71):
             last = fitted.training
-            fitted = fit(
-                x[:n], y[:n], model, key=key, warm=last.flat, curvature=last.curvature if keep else None, settings=settings
-            )
+            curvature = last.curvature if keep else None
+            fitted = fit(x[:n], y[:n], model, key=key, warm=last.flat, curvature=curvature, settings=settings)
         reached.append(fitted.log_likelihood)
     assert reached[0] > reached[1]
 
