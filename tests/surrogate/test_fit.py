@@ -54,23 +54,23 @@ def test_warm_start_is_never_worse_than_where_it_started(small):
     assert warm.training.n_evaluations > 0
 
 
-@pytest.mark.parametrize("key", [0, 1, 2])
-def test_training_goes_further_with_the_curvature_kept(key, rng):
-    """Ten evaluations of the Thomson problem come one by one, two iterations after each."""
+def test_training_goes_further_with_the_curvature_kept(rng):
+    """Ten evaluations of the Thomson problem come one by one, two iterations after each; on average over four starts."""
     problem = problems.get("thomson")
-    x = rng.uniform(size=(70, problem.dimension))
+    x = rng.uniform(size=(50, problem.dimension))
     y = np.array([problem.observe(point, rng) for point in x])
-    model = JointModel(encoder=Encoder(n_features=10), priors=Priors(weight_deviation=1.0))
+    model = JointModel(encoder=Encoder(n_features=5), priors=Priors(weight_deviation=1.0))
     settings = FitSettings(n_restarts=0, max_warm_iterations=2)
-    reached = []
-    for keep in (True, False):
-        fitted = fit(x[:60], y[:60], model, key=key, settings=FitSettings(max_iterations=50))
-        for n in range(61, 71):
-            last = fitted.training
-            curvature = last.curvature if keep else None
-            fitted = fit(x[:n], y[:n], model, key=key, warm=last.flat, curvature=curvature, settings=settings)
-        reached.append(fitted.log_likelihood)
-    assert reached[0] > reached[1]
+    gain = []
+    for key in range(4):
+        first = fit(x[:40], y[:40], model, key=key, settings=FitSettings(max_iterations=50))
+        kept = dropped = first
+        for n in range(41, 51):
+            last = kept.training
+            kept = fit(x[:n], y[:n], model, key=key, warm=last.flat, curvature=last.curvature, settings=settings)
+            dropped = fit(x[:n], y[:n], model, key=key, warm=dropped.training.flat, settings=settings)
+        gain.append(kept.log_likelihood - dropped.log_likelihood)
+    assert np.mean(gain) > 0, gain
 
 
 def test_fit_says_whether_it_converged(small):

@@ -18,7 +18,7 @@ import numpy as np
 
 from infold.experiments import contenders
 
-_PATIENCE = 60.0  # seconds of suggestions per cell, after which a contender has been seen enough
+_PATIENCE = 120.0  # seconds of suggestions per cell, after which a contender has been seen enough
 _TOO_SLOW = 60.0  # seconds of one suggestion, after which larger cells are not tried
 
 
