@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint bench clean
+.PHONY: run test lint bench speed clean
 
 run: .venv/ready
 	$(BIN)/infold run product-of-sines-linear --method mgpc --features 10 --trials 60 --seed 0
@@ -19,6 +19,15 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/likelihood.py
 	$(BIN)/python benchmarks/search.py
 
+# The measurements of docs/speed.md; those that are there are kept. Other optimizers come into an environment of their own.
+speed: .venv-peers/ready
+	.venv-peers/bin/python benchmarks/suggest.py docs/speed
+
+.venv-peers/ready: pyproject.toml constraints.txt
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[peers,experiments]"
+	touch $@
+
 # The stamp is written last, so an interrupted installation is begun again.
 .venv/ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -26,4 +35,4 @@ bench: .venv/ready
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache

@@ -1,8 +1,11 @@
 """The cost of training: one value and gradient of the joint objective, per decoder, in N and in D (claim COST).
 
 Ratios are against one LAPACK `eigh` of size N timed in the same run. Rows of N are unpadded, so that exponents are those of
-the algorithm and not of the bucket sizes. Times on shared machines are noisy; ratios less so.
+the algorithm and not of the bucket sizes. Times on shared machines are noisy; ratios less so. A file name draws the growth.
 """
+
+import sys
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -10,9 +13,14 @@ from rich.console import Console
 from rich.table import Table
 from timing import exponent, first_call, median_seconds
 
+from infold.experiments import figures
 from infold.surrogate import Decoder, Encoder, JointModel, joint
 from infold.surrogate.decoder import KINDS
 from infold.surrogate.fit import evaluate
+
+SMALL = [50, 100, 200, 300]
+LARGE = {"full": [100, 200, 400, 800, 1600], "hierarchical": [50, 100, 200, 400], "shared": [100, 200, 400, 800, 1600]}
+DIMENSIONS = [60, 120, 240, 480, 960]
 
 
 def setup(kind: str, n: int, dimension: int) -> tuple:
@@ -25,38 +33,43 @@ def setup(kind: str, n: int, dimension: int) -> tuple:
     return lambda: evaluate(model, flat, data), matrix @ matrix.T
 
 
-def main() -> None:
+def growth(kind: str, cells: list[tuple[int, int]]) -> list[float]:
+    """Median seconds at each (N, D)."""
+    seconds = []
+    for n, dimension in cells:
+        run, _ = setup(kind, n, dimension)
+        first_call(run)
+        seconds += median_seconds(run, repeats=5)
+    return seconds
+
+
+def main(picture: Path | None) -> None:
     console = Console()
+    curves: dict[str, figures.Curves] = {"N": {}, "D": {}}
     for kind in KINDS:
         table = Table(title=f"{kind} decoder, D = 60, d = 10")
         for column in ("N", "compile s", "value and gradient ms", "eigh(N) ms", "ratio"):
             table.add_column(column, justify="right")
-        sizes, times = [50, 100, 200, 300], []
-        for n in sizes:
+        for n in SMALL:
             run, matrix = setup(kind, n, 60)
             first = first_call(run)
             seconds, eigh = median_seconds(run, lambda matrix=matrix: np.linalg.eigh(matrix))
-            times.append(seconds)
             table.add_row(
                 str(n), f"{first - seconds:.2f}", f"{1e3 * seconds:.2f}", f"{1e3 * eigh:.2f}", f"{seconds / eigh:.2f}"
             )
         console.print(table)
-        large, in_n = [200, 400, 800], []
-        for n in large:
-            run, _ = setup(kind, n, 60)
-            first_call(run)
-            in_n += median_seconds(run, repeats=5)
-        dimensions, in_d = [60, 120, 240, 480, 960], []
-        for dimension in dimensions:
-            run, _ = setup(kind, 50, dimension)
-            first_call(run)
-            in_d += median_seconds(run, repeats=5)
+        sizes = LARGE[kind]
+        in_n = growth(kind, [(n, 60) for n in sizes])
+        in_d = growth(kind, [(50, d) for d in DIMENSIONS])
+        curves["N"][kind], curves["D"][kind] = (sizes, in_n), (DIMENSIONS, in_d)
         console.print(
-            f"time grows like N^{exponent(sizes, times):.2f} (N = 50..300, D = 60), "
-            f"N^{exponent(large, in_n):.2f} (N = 200..800, D = 60), D^{exponent(dimensions, in_d):.2f} (D = 60..960, N = 50)\n"
+            f"time grows like N^{exponent(sizes[-2:], in_n[-2:]):.2f} (N = {sizes[-2]}..{sizes[-1]}, D = 60) and "
+            f"D^{exponent(DIMENSIONS[-2:], in_d[-2:]):.2f} (D = {DIMENSIONS[-2]}..{DIMENSIONS[-1]}, N = 50)\n"
         )
+    if picture is not None:
+        figures.growth(curves, picture)
 
 
 if __name__ == "__main__":
     with jax.enable_x64(True):
-        main()
+        main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
