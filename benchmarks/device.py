@@ -13,10 +13,11 @@ from infold import methods, problems
 from infold.gp import regression
 from infold.gp.outputs import Standardization
 from infold.history import History
-from infold.methods.full_space import _GP
+from infold.methods import FullSpace
 from infold.surrogate import joint
 from infold.surrogate.fit import evaluate
 
+_GP = FullSpace().gp
 REPEATS = 5
 
 

@@ -7,7 +7,7 @@ from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region
 from infold.gp import regression
-from infold.methods import FullSpace, feature_space, full_space
+from infold.methods import FullSpace, feature_space
 from infold.surrogate import Encoder, FitSettings, JointModel, fit
 
 
@@ -88,7 +88,7 @@ def test_box_search_is_as_good_as_lbfgsb_from_the_same_starts():
             x = rng.uniform(size=(40, 20))
             y = np.sum((x - 0.4) ** 2, axis=1)
             data = regression.make_data(x, (y - y.mean()) / y.std())
-            posterior = regression.fit(full_space._GP, data).extra
+            posterior = regression.fit(FullSpace().gp, data).extra
             value_and_gradient = FullSpace()._objective(posterior, np.min(data.y)).value_and_gradient
             starts = rng.uniform(size=(8, 20))
             ours = search.projected_ascent(value_and_gradient, lambda z: np.clip(z, 0, 1), starts, max_iterations=100)

@@ -4,10 +4,12 @@ import dataclasses
 from typing import Any
 
 from infold import _checks
+from infold.methods.additive import Additive
 from infold.methods.base import Cache, Key, Method, Suggestion
 from infold.methods.feature_space import FeatureSpace
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
+from infold.methods.rembo import Rembo
 
 _PRESETS: dict[str, tuple[type, dict[str, Any], str]] = {
     "mgpc": (FeatureSpace, {"decoder": "full", "constrained": True}, "learned features, full decoder, Lipschitz constraint"),
@@ -33,6 +35,8 @@ _PRESETS: dict[str, tuple[type, dict[str, Any], str]] = {
         "learned features, decoder in blocks of 3 with one kernel",
     ),
     "full_space": (FullSpace, {}, "a GP on all inputs"),
+    "rembo": (Rembo, {}, "a GP on a random subspace (REMBO)"),
+    "add": (Additive, {}, "an additive GP over groups of inputs (ADD-BO)"),
     "random": (RandomSearch, {}, "a Sobol sequence, no model"),
 }
 NAMES = tuple(_PRESETS)
@@ -69,12 +73,14 @@ def from_settings(kind: str, settings: dict[str, Any]) -> Method:
 
 __all__ = [
     "NAMES",
+    "Additive",
     "Cache",
     "FeatureSpace",
     "FullSpace",
     "Key",
     "Method",
     "RandomSearch",
+    "Rembo",
     "Suggestion",
     "by_name",
     "from_settings",

@@ -38,6 +38,11 @@ class Method(Protocol):
         ...
 
 
+def default_features(dimension: int) -> int:
+    """min(10, D // 2), at least 1."""
+    return max(1, min(10, dimension // 2))
+
+
 def with_lies(history: History, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All inputs, and values y with pending points at the best of them: the constant liar of Ginsbourger et al. (2010).
 

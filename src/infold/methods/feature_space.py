@@ -22,7 +22,7 @@ from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region, Survey
 from infold.history import History
-from infold.methods.base import Cache, Key, Stopwatch, Suggestion, with_lies
+from infold.methods.base import Cache, Key, Stopwatch, Suggestion, default_features, with_lies
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
 from infold.surrogate import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
@@ -36,11 +36,6 @@ _SURVEY_BATCH = 50  # points per compiled evaluation of the decoder's Jacobian
 _GROWTH = 1.1  # fresh starts are rarer where they cost more
 SOLVERS = ("projected", "trust-constr")
 _FIT, _FIT_AGAIN, _SEARCH = 1, 2, 3  # streams of randomness within one suggestion
-
-
-def default_features(dimension: int) -> int:
-    """min(10, D // 2), at least 1."""
-    return max(1, min(10, dimension // 2))
 
 
 @dataclass(frozen=True, kw_only=True)

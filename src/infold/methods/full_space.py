@@ -26,8 +26,8 @@ from infold.history import History
 from infold.methods.base import Cache, Key, Stopwatch, Suggestion, with_lies
 from infold.methods.random import RandomSearch
 
+_BATCH = 25  # points per compiled evaluation of a gradient
 _log = logging.getLogger(__name__)
-_GP = Regression(scaled_priors=True, learn_variance=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,10 @@ class FullSpace:
     """Weight of the standard deviation in UCB."""
     transform: bool = True
     """Apply a Yeo-Johnson transform to the values, refitted every time."""
+    scaled_priors: bool = True
+    """Priors on lengthscales and noise, unit variance and a constant mean; otherwise the most likely ones, and mean zero."""
+    local: bool = True
+    """Half the candidates are perturbations of the best points; otherwise all are uniform."""
     n_candidates: int = 1000
     """Points among which the starts of the search are chosen."""
     n_starts: int = 8
@@ -55,6 +59,11 @@ class FullSpace:
             _checks.at_least(name, getattr(self, name), 1)
         _checks.at_least("n_starts", self.n_starts, 1)
         _checks.at_least("n_candidates", self.n_candidates, self.n_starts)
+
+    @property
+    def gp(self) -> Regression:
+        """Settings of the GP."""
+        return Regression(scaled_priors=self.scaled_priors, learn_variance=not self.scaled_priors)
 
     @float64
     @one_blas_thread_when_small
@@ -79,7 +88,7 @@ class FullSpace:
                 posterior = trained.extra
                 if len(history.pending):
                     data = regression.make_data(*with_lies(history, y), size)
-                    posterior = regression.evaluate(_GP, trained.flat, data)[2]
+                    posterior = regression.evaluate(self.gp, trained.flat, data)[2]
                 objective = self._objective(posterior, np.min(y[np.isfinite(history.y)]))
                 with clock("search"):
                     found = self._search(objective, history, y, rng)
@@ -110,7 +119,7 @@ class FullSpace:
         """Train from the cached parameters, and from the priors' modes where that fails."""
         try:
             return regression.fit(
-                _GP,
+                self.gp,
                 data,
                 warm=cache.get("full_space"),
                 curvature=cache.get("full_space_curvature"),
@@ -118,15 +127,15 @@ class FullSpace:
             ), None
         except FloatingPointError as error:
             _log.warning("full_space: %s; training again from a fresh start", error)
-            return regression.fit(_GP, data), "fresh start"
+            return regression.fit(self.gp, data), "fresh start"
 
     def _objective(self, posterior: Posterior, y_min: float) -> search.Objective:
         return search.Objective(
             Acquisition(name=self.acquisition, beta=self.beta),
             y_min,
-            functools.partial(_predict, _GP, posterior),
-            functools.partial(_predict_with_gradients, _GP, posterior),
-            self.n_starts,
+            functools.partial(_predict, self.gp, posterior),
+            functools.partial(_predict_with_gradients, self.gp, posterior),
+            min(self.n_starts, _BATCH),
         )
 
     def _search(self, objective: search.Objective, history: History, y: np.ndarray, rng: np.random.Generator) -> search.Found:
@@ -135,9 +144,11 @@ class FullSpace:
         return search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_iterations)
 
     def _candidates(self, history: History, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Half uniform, half perturbations of the best points in a few coordinates."""
-        half = self.n_candidates // 2
+        """Uniform ones and, where that is set, as many perturbations of the best points in a few coordinates."""
         d = history.dimension
+        if not self.local:
+            return rng.uniform(size=(self.n_candidates, d))
+        half = self.n_candidates // 2
         best = history.x[np.argsort(y)[: min(5, len(y))]]
         centre = best[rng.integers(len(best), size=self.n_candidates - half)]
         moved = rng.uniform(size=centre.shape) < min(1.0, 20.0 / d)

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from infold.history import History
+from infold.methods import Rembo
+from infold.methods.rembo import embedding, from_subspace, to_subspace
+
+
+@pytest.mark.parametrize(("dimension", "features"), [(60, 10), (12, 3), (5, 5)])
+def test_map_stays_in_the_box_and_inverts_on_the_subspace(dimension, features, rng):
+    a = embedding(dimension, features, 3)
+    np.testing.assert_allclose(a.T @ a, np.eye(features), atol=1e-12)
+    inner = 0.5 + 0.05 * rng.normal(size=(200, features))  # nothing is clipped
+    np.testing.assert_allclose(to_subspace(a, from_subspace(a, inner)), inner, atol=1e-10)
+    anywhere = rng.uniform(size=(200, features))
+    x = from_subspace(a, anywhere)
+    assert np.all((x >= 0) & (x <= 1))
+    # Clipped coordinates tell nothing; from d others the point is found all the same.
+    enough = np.array([np.linalg.matrix_rank(a[(p > 0) & (p < 1)]) == features for p in x])
+    np.testing.assert_allclose(to_subspace(a, x[enough]), anywhere[enough], atol=1e-8)
+    assert dimension < 60 or np.sum(enough) > 100
+    assert np.any((x == 0) | (x == 1))
+
+
+def test_points_off_the_subspace_go_to_the_nearest_of_it(rng):
+    a, x = embedding(20, 4, 0), rng.uniform(size=(5, 20))
+    z = (2 * to_subspace(a, x) - 1) * 5 / 2
+    np.testing.assert_allclose(z, (2 * x - 1) @ np.linalg.pinv(a).T, atol=1e-12)
+
+
+def test_one_seed_one_subspace(rng):
+    method = Rembo(n_features=2, n_candidates=50, n_starts=5, max_iterations=3)
+    x = rng.uniform(size=(12, 9))
+    history = History(x, np.sum(x, axis=1))
+    a = embedding(9, 2, 7)
+    for iteration in range(3):
+        suggestion = method.suggest(history, 2, (7, iteration)).x
+        np.testing.assert_allclose(from_subspace(a, to_subspace(a, suggestion)), suggestion, atol=1e-9)
+
+
+def test_finds_the_minimum_of_a_function_of_its_subspace(rng):
+    a = embedding(30, 2, 0)
+    target = np.array([0.62, 0.41])
+    f = lambda x: float(np.sum((to_subspace(a, x[None])[0] - target) ** 2))  # noqa: E731
+    x = rng.uniform(size=(8, 30))
+    history, cache = History(x, np.array([f(p) for p in x])), None
+    for i in range(15):
+        suggestion = Rembo(n_features=2, n_candidates=500, n_starts=20).suggest(history, 1, (0, i), cache)
+        cache = suggestion.cache
+        history = History(np.vstack([history.x, suggestion.x]), np.append(history.y, f(suggestion.x[0])))
+    assert np.min(history.y) < 1e-4
