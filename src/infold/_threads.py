@@ -24,8 +24,8 @@ _limiting = threading.RLock()  # held by the thread whose suggestion set the lim
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread, and give it back as many as it had.
 
-    The limit holds for the whole process. Of suggestions made at once in several threads one sets it and takes it back; the
-    others leave it alone, or the last to leave could not know what there was before the first.
+    The limit holds for the whole process, and threadpoolctl listens to one of its threads only. So of suggestions made at once
+    in several threads one sets it and takes it back, and the others leave it alone.
     """
     if not _limiting.acquire(blocking=False):
         yield

@@ -30,25 +30,27 @@ def cache_compilations(folder: str | os.PathLike | None = None) -> Path | None:
 
     Args:
         folder: where; only people you trust to run code as you should be able to write there. Default: the user's cache
-            folder, or the one that JAX has been told to use already.
+            folder; where JAX has been told of one already, nothing is changed.
 
     Returns:
         The folder, or None when it cannot be written: then everything goes on without.
     """
     import jax
+    from jax.experimental.compilation_cache import compilation_cache
 
     chosen = getattr(jax.config, "jax_compilation_cache_dir", None)
     if folder is None and chosen:
         return Path(chosen)
-    path = default_folder() if folder is None else Path(folder)
     try:
+        path = default_folder() if folder is None else Path(folder)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(path, os.W_OK):
             raise PermissionError(f"{path} cannot be written")
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # the second: a user without a home
         _log.warning("compiled programs are not kept: %s", error)
         return None
     jax.config.update("jax_compilation_cache_dir", str(path))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # ours are many and small
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    compilation_cache.reset_cache()  # JAX may have opened another folder already
     return path

@@ -55,8 +55,8 @@ class Optimizer:
             raise ValueError(f"method = {method!r}: expected one of {', '.join(methods.NAMES)} or a method")
         elif n_features is not None or acquisition is not None:
             raise ValueError("n_features and acquisition go with the name of a method; set them on the method itself")
-        if isinstance(method, methods.FeatureSpace):
-            method.model(self.space.dimension)  # too many features are an error now, not at the first suggestion
+        # Too many features are an error now, not at the first suggestion.
+        methods.features(getattr(method, "n_features", None), self.space.dimension)
         self.method = method
         self.n_initial = _checks.at_least("n_initial", n_initial, 1)
         self._design = RandomSearch(design=initial)

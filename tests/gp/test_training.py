@@ -69,7 +69,7 @@ def test_with_the_curvature_known_one_iteration_finds_the_minimum_of_a_quadratic
     assert not np.allclose(unknown.flat, 0.7, atol=1e-2)
 
 
-@pytest.mark.parametrize("curvature", [np.ones(7), np.full(120, np.nan), np.empty(0), np.zeros(120)])
+@pytest.mark.parametrize("curvature", [np.ones(7), np.full(120, np.nan), np.empty(0), np.zeros(120), np.ones(60 * 9)])
 def test_curvature_that_does_not_fit_is_ignored(curvature, rng):
     loss = quadratic(rng)
     bounds = np.full(30, -1.0), np.full(30, 1.0)
@@ -81,10 +81,29 @@ def test_misleading_curvature_is_forgotten(rng):
     loss = quadratic(rng)
     free = np.full(30, -np.inf), np.full(30, np.inf)
     steps, changes = rng.normal(size=(2, 3, 30))
-    changes *= 1e-12 * np.sign(np.sum(steps * changes, axis=1, keepdims=True))  # a function as good as flat: endless steps
+    changes *= 1e-30 * np.sign(np.sum(steps * changes, axis=1, keepdims=True))  # a function as good as flat: endless steps
     wrong = np.ravel(np.stack([steps, changes], axis=1))
     trained = train(loss, [Start("warm", np.zeros(30), 500, wrong)], free, 1e-14)
     assert -trained.log_likelihood == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_step_that_the_limits_turn_uphill_is_not_taken():
+    """Cut at the limit of the first parameter, what is left of the quasi-Newton step raises the loss."""
+    loss = lambda x: (x[0] + x[1], np.ones(2), None)  # noqa: E731
+    long, short = np.array([1.0, -0.1]), np.array([0.1, 1.0])
+    known = np.ravel([[long, 0.1 * long], [short, 100.0 * short]])
+    bounds = np.array([-0.01, -10.0]), np.array([10.0, 10.0])
+    for iterations in (1, 2, 50):
+        trained = train(loss, [Start("warm", np.zeros(2), iterations, known)], bounds, 1e-12)
+        assert trained.log_likelihood > 0.0
+
+
+def test_little_is_kept_of_very_many_parameters():
+    for size, pairs in ((1_000, 5), (60_000, 1), (300_000, 0)):
+        scales = np.linspace(1.0, 3.0, size)
+        loss = lambda x, s=scales: (0.5 * s @ x**2, s * x, None)  # noqa: E731
+        free = np.full(size, -np.inf), np.full(size, np.inf)
+        assert train(loss, [Start("fresh", scales, 5)], free, 1e-14).curvature.size == 2 * pairs * size
 
 
 def test_steps_into_places_without_a_value_are_shortened():

@@ -10,7 +10,7 @@ import pytest
 
 from infold import methods
 from infold.history import History
-from infold.methods import FeatureSpace, RandomSearch, feature_space, full_space
+from infold.methods import FeatureSpace, RandomSearch, additive, feature_space, full_space
 
 CHEAP = {"n_candidates": 64, "n_starts": 8, "max_iterations": 5}
 FEATURE_NAMES = tuple(name for name in methods.NAMES if "mgp" in name)
@@ -123,6 +123,29 @@ def test_trouble_in_training_falls_back_step_by_step(rng, monkeypatch, caplog):
     suggestion = method.suggest(data, 2, (0, 0))
     assert suggestion.x.shape == (2, 7)
     assert suggestion.diagnostics["fallback"] == "random"
+
+
+def test_trouble_in_additive_training_falls_back_step_by_step(rng, monkeypatch, caplog):
+    data, method = history(rng), cheap("add", n_features=3)
+    fit, calls = additive.additive.fit, []
+
+    def fails_when_warm(data, **warm):
+        calls.append(warm)
+        return broken() if warm else fit(data)
+
+    monkeypatch.setattr(additive.additive, "fit", fails_when_warm)
+    suggestion = method.suggest(data, 1, (0, 0))
+    assert suggestion.diagnostics["fallback"] == "fresh start"
+    monkeypatch.setattr(additive.additive, "fit", broken)
+    assert method.suggest(data, 2, (0, 0)).diagnostics["fallback"] == "full_space"
+
+
+def test_padding_of_the_last_group_is_not_searched(rng):
+    """D = 7 in groups of 3: f depends on the last input alone, which shares its group with padding."""
+    x = rng.uniform(size=(40, 7))
+    data = History(x, (x[:, 6] - 0.7) ** 2)
+    method = methods.by_name("add", n_features=3, n_candidates=500, n_starts=20)
+    assert method.suggest(data, 1, (0, 0)).x[0, 6] == pytest.approx(0.7, abs=0.05)
 
 
 def test_decoder_that_is_not_finite_falls_back(rng, monkeypatch):

@@ -3,7 +3,7 @@ import pytest
 
 from infold.history import History
 from infold.methods import Rembo
-from infold.methods.rembo import embedding, from_subspace, to_subspace
+from infold.methods.rembo import _located, embedding, from_subspace, to_subspace
 
 
 @pytest.mark.parametrize(("dimension", "features"), [(60, 10), (12, 3), (5, 5)])
@@ -20,6 +20,27 @@ def test_map_stays_in_the_box_and_inverts_on_the_subspace(dimension, features, r
     np.testing.assert_allclose(to_subspace(a, x[enough]), anywhere[enough], atol=1e-8)
     assert dimension < 60 or np.sum(enough) > 100
     assert np.any((x == 0) | (x == 1))
+
+
+@pytest.mark.parametrize("dimension", [2, 6, 30])
+def test_places_are_remembered_where_clipping_hides_them(dimension, rng):
+    a = embedding(dimension, dimension // 2, 1)
+    corners = rng.integers(2, size=(30, dimension // 2)).astype(float)
+    x = from_subspace(a, corners)
+    if dimension < 30:
+        assert not np.allclose(from_subspace(a, to_subspace(a, x)), x)
+    np.testing.assert_allclose(from_subspace(a, _located(a, x, corners)), x, atol=1e-9)
+    vertices = np.eye(dimension)  # nothing but zeros and ones
+    assert np.all(np.isfinite(_located(a, vertices, corners)))
+
+
+def test_the_cache_says_where_suggestions_were(rng):
+    method = Rembo(n_features=2, n_candidates=50, n_starts=5, max_iterations=3)
+    history = History(rng.uniform(size=(6, 4)), rng.normal(size=6))
+    first = method.suggest(history, 2, (1, 0))
+    second = method.suggest(history.with_pending(first.x), 1, (1, 2), first.cache)
+    np.testing.assert_array_equal(second.cache["rembo"][:4], first.cache["rembo"])
+    np.testing.assert_allclose(from_subspace(embedding(4, 2, 1), second.cache["rembo"].reshape(-1, 2))[2:], second.x)
 
 
 def test_points_off_the_subspace_go_to_the_nearest_of_it(rng):

@@ -84,7 +84,9 @@ def compare(
 
 def too_slow(name: str, n: int, dimension: int, done: Sequence[Timing]) -> bool:
     """Whether a smaller cell has shown that this one would take too long."""
-    return any(t.name == name and t.n <= n and t.dimension <= dimension and max(t.first, *t.seconds) > _TOO_SLOW for t in done)
+    return any(
+        t.name == name and t.n <= n and t.dimension <= dimension and max([t.first, *t.seconds]) > _TOO_SLOW for t in done
+    )
 
 
 @dataclass(frozen=True)

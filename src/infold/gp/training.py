@@ -41,7 +41,7 @@ class Trained:
 class Start:
     """Where one run of training begins, how long it may take, and what is known of the curvature there.
 
-    A curvature that is not finite or of another number of parameters is ignored.
+    A curvature that is not finite, or cannot be of as many parameters, is ignored.
     """
 
     name: str
@@ -53,7 +53,8 @@ class Start:
     def pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Steps and changes of the gradient, oldest first."""
         known = self.curvature
-        if known is None or known.size % (2 * self.flat.size) or not np.all(np.isfinite(known)):
+        pairs, rest = (0, 0) if known is None else divmod(known.size, 2 * self.flat.size)
+        if known is None or rest or pairs > _MEMORY or not np.all(np.isfinite(known)):
             return []
         return [(step, change) for step, change in known.reshape(-1, 2, self.flat.size)]
 
@@ -100,12 +101,12 @@ def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], t
         for _ in range(_TRIES):
             trial = np.clip(x + length * step, lower, upper)
             f_trial, g_trial, extra_trial = evaluate(trial)
-            expected = float(g @ (trial - x))
+            expected = min(float(g @ (trial - x)), 0.0)  # cut to the limits, a step may lead uphill
             if f_trial <= f + _SUFFICIENT * expected:
                 break
             # The minimum of the parabola through f, its slope and the value just seen.
-            shorter = -expected / (2.0 * (f_trial - f - expected)) if math.isfinite(f_trial) else 0.1
-            length *= min(0.5, max(0.1, shorter))
+            rise = f_trial - f - expected
+            length *= min(0.5, max(0.1, -expected / (2.0 * rise))) if math.isfinite(rise) and rise > 0.0 else 0.1
         else:
             if not pairs:
                 converged = True  # not even a short step downhill improves
@@ -119,7 +120,7 @@ def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], t
         x, f, g, extra = trial, f_trial, g_trial, extra_trial
         if converged:
             break
-    kept = pairs[-max(1, _LARGEST // (2 * x.size)) :]
+    n_kept = min(len(pairs), _LARGEST // (2 * x.size))
     return Trained(
         flat=x,
         log_likelihood=-f,
@@ -127,7 +128,7 @@ def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], t
         start=start.name,
         n_evaluations=n_evaluations,
         n_iterations=iteration,
-        curvature=np.ravel(kept),
+        curvature=np.ravel(pairs[len(pairs) - n_kept :]),
         extra=extra,
     )
 

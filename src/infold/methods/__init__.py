@@ -5,7 +5,7 @@ from typing import Any
 
 from infold import _checks
 from infold.methods.additive import Additive
-from infold.methods.base import Cache, Key, Method, Suggestion
+from infold.methods.base import Cache, Key, Method, Suggestion, features
 from infold.methods.feature_space import FeatureSpace
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
@@ -83,6 +83,7 @@ __all__ = [
     "Rembo",
     "Suggestion",
     "by_name",
+    "features",
     "from_settings",
     "summary",
     "to_settings",

@@ -19,10 +19,12 @@ from infold._threads import one_blas_thread_when_small
 from infold.acquisition import search
 from infold.acquisition.functions import Acquisition
 from infold.gp import additive, padding
-from infold.gp.additive import Posterior
+from infold.gp.additive import Data, Posterior
 from infold.gp.outputs import Standardization
+from infold.gp.training import Trained
 from infold.history import History
-from infold.methods.base import Cache, Key, Stopwatch, Suggestion, default_features, with_lies
+from infold.methods.base import Cache, Key, Stopwatch, Suggestion, features, with_lies
+from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
 
 _log = logging.getLogger(__name__)
@@ -60,7 +62,7 @@ class Additive:
         """q points, one after the other: each is pending for the next."""
         if history.n_succeeded == 0:
             return RandomSearch().suggest(history, q, key)
-        size = min(self.n_features or default_features(history.dimension), history.dimension)
+        size = features(self.n_features, history.dimension)
         rng, clock, cache = np.random.default_rng(key), Stopwatch(), dict(cache or {})
         points: list[np.ndarray] = []
         diagnostics: dict[str, Any] = {}
@@ -69,7 +71,7 @@ class Additive:
                 y = Standardization.of(history.values).apply(history.values)
                 rows = padding.bucket_size(len(y) + len(history.pending) + q - 1)
                 data = jax.device_put(additive.make_data(history.x, y, size, rows))
-                trained = additive.fit(data, warm=cache.get("additive"), curvature=cache.get("additive_curvature"))
+                trained, fallback = _fit(data, cache)
             cache["additive"], cache["additive_curvature"] = trained.flat, trained.curvature
             best = history.x[np.nanargmin(history.y)]
             for _ in range(q):
@@ -78,32 +80,36 @@ class Additive:
                     everything = additive.make_data(*with_lies(history, y), size, rows)
                     posterior = additive.evaluate(trained.flat, everything)[2]
                 with clock("search"):
-                    x, value = self._search(posterior, additive.grouped(best[None], size)[0], rng)
+                    x, value = self._search(posterior, best, size, rng)
                 if not np.isfinite(value):
                     raise FloatingPointError("the acquisition function is not finite at any start")
-                points.append(x.reshape(-1)[: history.dimension])
+                points.append(x)
                 history = history.with_pending(points[-1])
                 diagnostics = {
                     "log_likelihood": trained.log_likelihood,
                     "converged": trained.converged,
                     "n_evaluations": trained.n_evaluations,
                     "acquisition": value,
-                    "fallback": None,
+                    "fallback": fallback,
                     "seconds": dict(clock.seconds),
                 }
         except (FloatingPointError, np.linalg.LinAlgError) as error:
-            _log.warning("additive: %s; suggesting random points instead", error)
-            points += list(RandomSearch().suggest(history, q - len(points), key).x)
-            diagnostics = {**diagnostics, "fallback": "random"}
+            _log.warning("additive: %s; falling back to the full-space GP", error)
+            rest = FullSpace(acquisition=self.acquisition, beta=self.beta).suggest(history, q - len(points), key, cache)
+            points += list(rest.x)
+            diagnostics = {**rest.diagnostics, "fallback": rest.diagnostics.get("fallback") or "full_space"}
+            cache.update(rest.cache)
         return Suggestion(np.stack(points), diagnostics, cache)
 
-    def _search(self, posterior: Posterior, best: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    def _search(self, posterior: Posterior, best: np.ndarray, size: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """The best values of every group's inputs, and the sum of the acquisition values."""
-        acquisition, x, total = Acquisition(name=self.acquisition, beta=self.beta), np.empty_like(best), 0.0
-        project = functools.partial(np.clip, a_min=0.0, a_max=1.0)
-        for group, incumbent in enumerate(best):
+        acquisition, total = Acquisition(name=self.acquisition, beta=self.beta), 0.0
+        incumbents, upper = (additive.grouped(row[None], size)[0] for row in (best, np.ones_like(best)))  # padding stays zero
+        x = np.empty_like(incumbents)
+        for group, incumbent in enumerate(incumbents):
             predict = functools.partial(_predict, posterior, np.asarray(group))
-            candidates = rng.uniform(size=(self.n_candidates, best.shape[1]))
+            project = functools.partial(np.clip, a_min=0.0, a_max=upper[group])
+            candidates = upper[group] * rng.uniform(size=(self.n_candidates, size))
             candidates[0] = incumbent
             objective = search.Objective(
                 acquisition,
@@ -116,7 +122,16 @@ class Additive:
             found = search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_iterations)
             x[group] = found.point
             total += found.value
-        return x, total
+        return x.reshape(-1)[: len(best)], total
+
+
+def _fit(data: Data, cache: Cache) -> tuple[Trained, str | None]:
+    """Train from the cached parameters, and from the initial ones where that fails."""
+    try:
+        return additive.fit(data, warm=cache.get("additive"), curvature=cache.get("additive_curvature")), None
+    except FloatingPointError as error:
+        _log.warning("additive: %s; training again from a fresh start", error)
+        return additive.fit(data), "fresh start"
 
 
 _predict = jax.jit(lambda posterior, group, x: jnp.stack(additive.predict(posterior, group, x)))

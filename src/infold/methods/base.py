@@ -38,9 +38,11 @@ class Method(Protocol):
         ...
 
 
-def default_features(dimension: int) -> int:
-    """min(10, D // 2), at least 1."""
-    return max(1, min(10, dimension // 2))
+def features(n_features: int | None, dimension: int) -> int:
+    """The dimension of the feature space: the one asked for, or min(10, D // 2), at least 1."""
+    if n_features is not None and n_features > dimension:
+        raise ValueError(f"n_features = {n_features}: expected at most the dimension of the space, {dimension}")
+    return n_features or max(1, min(10, dimension // 2))
 
 
 def with_lies(history: History, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

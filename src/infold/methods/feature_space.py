@@ -3,6 +3,7 @@
 One suggestion: train the joint model, build the Lipschitz region, maximize the acquisition function over features, decode.
 """
 
+import dataclasses
 import functools
 import logging
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region, Survey
 from infold.history import History
-from infold.methods.base import Cache, Key, Stopwatch, Suggestion, default_features, with_lies
+from infold.methods.base import Cache, Key, Stopwatch, Suggestion, features, with_lies
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
 from infold.surrogate import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
@@ -97,11 +98,8 @@ class FeatureSpace:
 
     def model(self, dimension: int) -> JointModel:
         """The joint model for D = `dimension`."""
-        n_features = self.n_features or default_features(dimension)
-        if n_features > dimension:
-            raise ValueError(f"n_features = {n_features}: expected at most the dimension of the space, {dimension}")
         return JointModel(
-            encoder=Encoder(n_features=n_features, hidden=self.hidden, orthogonal=self.orthogonal),
+            encoder=Encoder(n_features=features(self.n_features, dimension), hidden=self.hidden, orthogonal=self.orthogonal),
             decoder=Decoder(kind=self.decoder),
             separate_noise=self.separate_noise,
             priors=Priors(weight_deviation=self.weight_deviation),
@@ -216,7 +214,8 @@ class FeatureSpace:
             candidates = np.concatenate([project(candidates[:half]), lipschitz.sample(region, self.n_candidates - half, rng)])
         starts = search.best_starts(objective.value, candidates, self.n_starts)
         if region is not None and self.solver == "trust-constr":
-            return search.trust_constr(objective.value_and_gradient, region, starts)
+            one_by_one = dataclasses.replace(objective, batch=1)
+            return search.trust_constr(one_by_one.value_and_gradient, region, starts)
         return search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_search_iterations)
 
 

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from infold import _checks
 from infold.acquisition.functions import Acquisition
 from infold.history import History
-from infold.methods.base import Cache, Key, Suggestion, default_features
+from infold.methods.base import Cache, Key, Suggestion, features
 from infold.methods.full_space import FullSpace
 
 
@@ -56,17 +56,20 @@ class Rembo:
         )
 
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
-        """q points of the subspace that the seed chooses."""
-        a = embedding(history.dimension, self.n_features or default_features(history.dimension), key[0])
-        inside = History(to_subspace(a, history.x), history.y, to_subspace(a, history.pending))
+        """q points of the subspace that the seed chooses. The cache remembers where in it they are."""
+        a = embedding(history.dimension, features(self.n_features, history.dimension), key[0])
+        known = (cache or {}).get("rembo", np.empty(0))
+        known = known.reshape(-1, a.shape[1]) if known.size % a.shape[1] == 0 else np.empty((0, a.shape[1]))
+        inside = History(_located(a, history.x, known), history.y, _located(a, history.pending, known))
         suggestion = self._low_dimensional().suggest(inside, q, key, cache)
-        return dataclasses.replace(suggestion, x=from_subspace(a, suggestion.x))
+        places = np.concatenate([known, suggestion.x])
+        return dataclasses.replace(
+            suggestion, x=from_subspace(a, suggestion.x), cache={**suggestion.cache, "rembo": np.ravel(places)}
+        )
 
 
 def embedding(dimension: int, n_features: int, seed: int) -> Float[np.ndarray, "D d"]:
     """A random A."""
-    if n_features > dimension:
-        raise ValueError(f"n_features = {n_features}: expected at most the dimension of the space, {dimension}")
     return np.linalg.qr(np.random.default_rng(seed).normal(size=(dimension, n_features)))[0]
 
 
@@ -83,6 +86,17 @@ def to_subspace(a: Float[np.ndarray, "D d"], x: Float[np.ndarray, "n D"]) -> Flo
     z = u @ a  # the pseudo-inverse of A is Aᵀ
     for i in np.flatnonzero(~np.all(interior, axis=1)):
         rows = interior[i]
-        if np.linalg.matrix_rank(a[rows]) == d:
+        if np.sum(rows) >= d and np.linalg.matrix_rank(a[rows]) == d:
             z[i] = np.linalg.lstsq(a[rows], u[i, rows], rcond=None)[0]
     return np.clip(0.5 * (z * math.sqrt(d) / 5.0 + 1.0), 0.0, 1.0)
+
+
+def _located(a: np.ndarray, x: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """v at x: one of the `known` places where its image is x, since clipping may have hidden where a point came from."""
+    v = to_subspace(a, x)
+    if len(known) and len(x):
+        distance = np.max(np.abs(x[:, None] - from_subspace(a, known)[None]), axis=2)
+        nearest = np.argmin(distance, axis=1)
+        found = distance[np.arange(len(x)), nearest] < 1e-9
+        v[found] = known[nearest[found]]
+    return v
