@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from timing import exponent, first_call, median_seconds
 
+from infold._threads import one_blas_thread
 from infold.experiments import figures
 from infold.surrogate import Decoder, Encoder, JointModel, joint
 from infold.surrogate.decoder import KINDS
@@ -71,5 +72,5 @@ def main(picture: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), one_blas_thread():
         main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
