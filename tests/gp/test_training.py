@@ -124,6 +124,8 @@ def test_the_best_start_wins_and_starts_without_a_value_do_not():
     starts = [Start("right", np.array([1.2]), 50), Start("left", np.array([-1.2]), 50), Start("nowhere", np.array([6.0]), 50)]
     best = train(loss, starts, bounds, 1e-12)
     assert best.start == "left"
+    alone = [train(loss, [start], bounds, 1e-12).n_evaluations for start in starts[:2]]
+    assert best.n_evaluations == sum(alone) + 1
     assert best.flat[0] == pytest.approx(-1.035, abs=1e-2)
     with pytest.raises(FloatingPointError, match="could not be evaluated at any start"):
         train(loss, starts[2:], bounds, 1e-12)

@@ -8,7 +8,7 @@ learned of its curvature stays true: kept, two or three evaluations do what take
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ _FLAT = 1e-6  # a gradient this small is zero
 
 @dataclass(frozen=True)
 class Trained:
-    """The best parameters found and what they cost."""
+    """The best parameters found, and what all starts cost together."""
 
     flat: np.ndarray
     log_likelihood: float
@@ -72,7 +72,11 @@ def train(loss: Loss, starts: list[Start], bounds: tuple[np.ndarray, np.ndarray]
     best = max(results, key=lambda result: result.log_likelihood)
     if best.log_likelihood == -math.inf:
         raise FloatingPointError("the likelihood could not be evaluated at any start of training")
-    return best
+    return replace(
+        best,
+        n_evaluations=sum(result.n_evaluations for result in results),
+        n_iterations=sum(result.n_iterations for result in results),
+    )
 
 
 def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], tolerance: float) -> Trained:
