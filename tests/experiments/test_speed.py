@@ -61,6 +61,13 @@ def test_contenders_take_data_and_suggest_points_of_the_cube(name, rng):
         assert all(trial.state.is_finished() for trial in study.trials)
 
 
+def test_a_peer_lacks_any_package_that_it_needs(monkeypatch):
+    """Optuna alone does not make a GPSampler."""
+    for absent, unable in (("torch", {"gpsampler"}), ("optuna", {"gpsampler", "tpe", "cmaes"}), ("cmaes", {"cmaes"})):
+        monkeypatch.setattr(contenders.importlib.util, "find_spec", lambda name, a=absent: None if name == a else name)
+        assert {name for name in contenders.PEERS if contenders.missing(name) == absent} == unable
+
+
 def test_a_process_of_its_own_is_measured_from_its_start():
     measured = speed.alone("random", 3, 4, trials=2)
     assert 0 < measured.first < measured.imports + measured.first < measured.total

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-PEERS = {"gpsampler": "optuna", "botorch": "botorch", "tpe": "optuna", "cmaes": "cmaes"}
-"""Names of other optimizers and the package that each needs beside ours."""
+PEERS = {"gpsampler": ("optuna", "torch"), "botorch": ("botorch",), "tpe": ("optuna",), "cmaes": ("optuna", "cmaes")}
+"""Names of other optimizers and the packages that each needs."""
 
 
 class Contender(Protocol):
@@ -114,10 +114,7 @@ class BoTorch:
 
 def missing(name: str) -> str | None:
     """The package that a peer lacks here."""
-    for package in ("optuna", PEERS[name]) if name != "botorch" else ("botorch",):
-        if importlib.util.find_spec(package) is None:
-            return package
-    return None
+    return next((package for package in PEERS[name] if importlib.util.find_spec(package) is None), None)
 
 
 def create(name: str, dimension: int, seed: int = 0) -> Contender:

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 
 from infold._types import Array
 from infold.gp import exact, kernels, padding
-from infold.gp.training import Start, Trained, train
+from infold.gp.training import Trained, differentiate, start_from, train
 
 _KERNEL = "matern52"
 
@@ -102,30 +102,14 @@ def infer(flat: Float[Array, "p"], data: Data) -> tuple[Float[Array, ""], Poster
 @jax.jit
 def evaluate(flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
     """The negative log marginal likelihood, its gradient, and the posterior."""
-
-    def loss(flat: Array) -> tuple[Array, Posterior]:
-        value, posterior = infer(flat, data)
-        return -value, posterior
-
-    (value, posterior), gradient = jax.value_and_grad(loss, has_aux=True)(flat)
-    return value, gradient, posterior
+    return differentiate(lambda flat: infer(flat, data), flat)
 
 
-def fit(
-    data: Data,
-    *,
-    warm: np.ndarray | None = None,
-    curvature: np.ndarray | None = None,
-    max_iterations: int = 100,
-    max_warm_iterations: int = 3,
-    tolerance: float = 1e-6,
-) -> Trained:
+def fit(data: Data, *, warm: np.ndarray | None = None, curvature: np.ndarray | None = None) -> Trained:
     """The most likely parameters, from `warm`, with what is known of the curvature there, or from the initial ones."""
     _, groups, size = data.x.shape
-    start = Start("fresh", initial_params(groups, size), max_iterations)
-    if warm is not None and warm.shape == start.flat.shape and np.all(np.isfinite(warm)):
-        start = Start("warm", warm, max_warm_iterations, curvature)
-    return train(lambda flat: evaluate(flat, data), [start], parameter_bounds(groups, size), tolerance)
+    start = start_from(initial_params(groups, size), warm, curvature)
+    return train(lambda flat: evaluate(flat, data), [start], parameter_bounds(groups, size))
 
 
 def _k_star(posterior: Posterior, group: Array, x: Float[Array, "m s"]) -> Float[Array, "m n"]:

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 
 from infold._types import Array
 from infold.gp import exact, kernels, padding
-from infold.gp.training import Start, Trained, train
+from infold.gp.training import Trained, differentiate, start_from, train
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,13 +99,7 @@ def _covariance(settings: Regression, params: Params, data: Data) -> Array:
 @functools.partial(jax.jit, static_argnames="settings")
 def evaluate(settings: Regression, flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
     """The negative objective, its gradient, and the posterior."""
-
-    def loss(flat: Array) -> tuple[Array, Posterior]:
-        value, posterior = infer(settings, flat, data)
-        return -value, posterior
-
-    (value, posterior), gradient = jax.value_and_grad(loss, has_aux=True)(flat)
-    return value, gradient, posterior
+    return differentiate(lambda flat: infer(settings, flat, data), flat)
 
 
 def initial_params(settings: Regression, dimension: int) -> np.ndarray:
@@ -130,17 +124,12 @@ def fit(
     *,
     warm: np.ndarray | None = None,
     curvature: np.ndarray | None = None,
-    max_iterations: int = 100,
     max_warm_iterations: int = 3,
-    tolerance: float = 1e-6,
 ) -> Trained:
     """The most likely parameters, from `warm`, with what is known of the curvature there, or from the initial ones."""
     dimension = data.x.shape[1]
-    start = Start("fresh", initial_params(settings, dimension), max_iterations)
-    if warm is not None and warm.shape == start.flat.shape and np.all(np.isfinite(warm)):
-        start = Start("warm", warm, max_warm_iterations, curvature)
-    bounds = parameter_bounds(settings, dimension)
-    return train(lambda flat: evaluate(settings, flat, data), [start], bounds, tolerance)
+    start = start_from(initial_params(settings, dimension), warm, curvature, max_warm_iterations)
+    return train(lambda flat: evaluate(settings, flat, data), [start], parameter_bounds(settings, dimension))
 
 
 def _k_star(settings: Regression, posterior: Posterior, x: Array) -> Float[Array, "m n"]:

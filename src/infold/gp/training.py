@@ -11,8 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Float
+
+from infold._types import Array
 
 _MEMORY = 8  # steps from which the curvature is estimated
 _LARGEST = 200_000  # numbers kept of the curvature between suggestions: run files hold them
@@ -62,7 +65,22 @@ class Start:
 Loss = Callable[[np.ndarray], tuple[Any, Any, Any]]
 
 
-def train(loss: Loss, starts: list[Start], bounds: tuple[np.ndarray, np.ndarray], tolerance: float) -> Trained:
+def differentiate(infer: Callable[[Array], tuple[Array, Any]], flat: Array) -> tuple[Array, Array, Any]:
+    """What `train` wants of a loss: the negative of the log-likelihood that `infer` returns, its gradient, and the rest."""
+    (value, extra), gradient = jax.value_and_grad(infer, has_aux=True)(flat)
+    return -value, -gradient, extra
+
+
+def start_from(
+    initial: np.ndarray, warm: np.ndarray | None, curvature: np.ndarray | None, max_warm_iterations: int = 3
+) -> Start:
+    """A start at `warm`, with what is known of the curvature there, or a long one at `initial` where `warm` does not fit."""
+    if warm is not None and warm.shape == initial.shape and np.all(np.isfinite(warm)):
+        return Start("warm", warm, max_warm_iterations, curvature)
+    return Start("fresh", initial, 100)
+
+
+def train(loss: Loss, starts: list[Start], bounds: tuple[np.ndarray, np.ndarray], tolerance: float = 1e-6) -> Trained:
     """The best of all starts; `loss` returns a negative log-likelihood, its gradient, and whatever should be kept.
 
     Stops when the loss improves by less than `tolerance`, relatively. Raises FloatingPointError when the likelihood could

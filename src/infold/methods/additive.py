@@ -95,10 +95,8 @@ class Additive:
                 }
         except (FloatingPointError, np.linalg.LinAlgError) as error:
             _log.warning("additive: %s; falling back to the full-space GP", error)
-            rest = FullSpace(acquisition=self.acquisition, beta=self.beta).suggest(history, q - len(points), key, cache)
-            points += list(rest.x)
-            diagnostics = {**rest.diagnostics, "fallback": rest.diagnostics.get("fallback") or "full_space"}
-            cache.update(rest.cache)
+            full_space = FullSpace(acquisition=self.acquisition, beta=self.beta)
+            return full_space.finish(points, history, q, key, cache)
         return Suggestion(np.stack(points), diagnostics, cache)
 
     def _search(self, posterior: Posterior, best: np.ndarray, size: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:

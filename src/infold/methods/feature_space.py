@@ -128,10 +128,8 @@ class FeatureSpace:
                 history = history.with_pending(x)
         except (FloatingPointError, np.linalg.LinAlgError) as error:
             _log.warning("feature space: %s; falling back to the full-space GP", error)
-            rest = FullSpace(acquisition=self.acquisition, beta=self.beta).suggest(history, q - len(points), key, cache)
-            points += list(rest.x)
-            diagnostics = {**rest.diagnostics, "fallback": rest.diagnostics.get("fallback") or "full_space"}
-            cache.update(rest.cache)
+            full_space = FullSpace(acquisition=self.acquisition, beta=self.beta)
+            return full_space.finish(points, history, q, key, cache)
         return Suggestion(np.stack(points), diagnostics, cache)
 
     def _fit(self, model: JointModel, history: History, key: Key, cache: Cache) -> tuple[Fit, str | None]:

@@ -115,6 +115,12 @@ class FullSpace:
             diagnostics = {**diagnostics, "fallback": "random"}
         return Suggestion(np.stack(points), diagnostics, cache)
 
+    def finish(self, points: list[np.ndarray], history: History, q: int, key: Key, cache: Cache) -> Suggestion:
+        """A suggestion of q points that another method began with `points` and cannot go on with."""
+        rest = self.suggest(history, q - len(points), key, cache)
+        diagnostics = {**rest.diagnostics, "fallback": rest.diagnostics.get("fallback") or "full_space"}
+        return Suggestion(np.stack([*points, *rest.x]), diagnostics, {**cache, **rest.cache})
+
     def _fit(self, data: Data, cache: Cache) -> tuple[Trained, str | None]:
         """Train from the cached parameters, and from the priors' modes where that fails."""
         try:

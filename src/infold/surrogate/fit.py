@@ -12,7 +12,7 @@ from infold import _checks
 from infold._precision import float64
 from infold._types import Array
 from infold.gp.outputs import Standardization
-from infold.gp.training import Start, Trained, train
+from infold.gp.training import Start, Trained, differentiate, train
 from infold.surrogate import encoder as enc
 from infold.surrogate import joint
 from infold.surrogate.joint import Data, JointModel, Params, Posterior
@@ -87,13 +87,7 @@ class Fit:
 @functools.partial(jax.jit, static_argnames="model")
 def evaluate(model: JointModel, flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
     """The negative joint objective, its gradient in the vector of all parameters, and the posterior there."""
-
-    def loss(flat: Array) -> tuple[Array, Posterior]:
-        value, posterior = joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data)
-        return -value, posterior
-
-    (value, posterior), gradient = jax.value_and_grad(loss, has_aux=True)(flat)
-    return value, gradient, posterior
+    return differentiate(lambda flat: joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data), flat)
 
 
 _predict = jax.jit(joint.predict, static_argnames="model")
