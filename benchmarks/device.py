@@ -24,7 +24,7 @@ REPEATS = 5
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:
     problem, rng = problems.get("product-of-sines-linear"), np.random.default_rng(0)
     x = rng.uniform(size=(n, problem.dimension))
-    return x, np.array([problem.observe(point, rng) for point in x])
+    return x, np.array([problem.observe(point, 0, i) for i, point in enumerate(x)])
 
 
 def likelihoods(x: np.ndarray, y: np.ndarray) -> list[float]:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Bayesian optimization in learned feature spaces.")
 console = Console()
 
-_NOISE = 1  # separates the stream of the problem's noise from the optimizer's
-
 Method = Annotated[str, typer.Option(help="How points are chosen; `infold methods` lists the ways.")]
 Acquisition = Annotated[str | None, typer.Option(help="ei, pi or ucb.  [default: ei]")]
 Features = Annotated[int | None, typer.Option(help="Dimension of the feature space.  [default: min(10, D // 2)]")]
@@ -71,8 +69,7 @@ def run(
             optimizer.metadata = {"problem": problem, "method": method}
 
     def observe(x: np.ndarray) -> float:
-        """Noise is drawn by trial, so that a resumed run sees the noise that the uninterrupted one would have."""
-        return objective.observe(x, np.random.default_rng([optimizer.seed, _NOISE, len(optimizer)]))
+        return objective.observe(x, optimizer.seed, len(optimizer))
 
     name = optimizer.metadata["method"]
     console.print(f"{problem} (D = {objective.dimension}) with {name}, seed {optimizer.seed}", highlight=False)

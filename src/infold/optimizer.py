@@ -175,9 +175,13 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
         """Write everything to a JSON file that `load` continues from. The file is replaced at once or not at all."""
-        kind, settings = methods.to_settings(self.method)
         if metadata is not None:
             self.metadata = metadata
+        runfile.replace(path, self.to_text())
+
+    def to_text(self) -> str:
+        """What `save` writes."""
+        kind, settings = methods.to_settings(self.method)
         head = {
             "metadata": self.metadata,
             "space": self.space.to_json(),
@@ -190,12 +194,20 @@ class Optimizer:
             "pending": [runfile.plain(x) for x in self._pending_points],
             "cache": {name: runfile.to_text(array) for name, array in self._cache.items()},
         }
-        runfile.write(path, head, self._lines)
+        return runfile.text(head, self._lines)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Optimizer":
         """The run that `save` wrote to `path`; it continues exactly as the saved one would have."""
-        data = runfile.read(path)
+        return cls._restore(runfile.read(path))
+
+    @classmethod
+    def from_text(cls, text: str) -> "Optimizer":
+        """The run that `to_text` put into words."""
+        return cls._restore(runfile.parse(text, "the text"))
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> "Optimizer":
         optimizer = cls(
             Space.from_json(data["space"]),
             method=methods.from_settings(data["method"]["kind"], data["method"]["settings"]),

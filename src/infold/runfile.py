@@ -42,15 +42,19 @@ def plain(point: Point) -> Any:
     return point.tolist() if isinstance(point, np.ndarray) else point
 
 
-def write(path: str | os.PathLike, head: dict[str, Any], evaluations: Iterable[str]) -> None:
-    """Write a run. `evaluations` are lines of `evaluation_line`.
-
-    The text goes to a file beside `path`, to the disk, and is then renamed: a crash leaves the old file or the new one.
-    """
-    path = Path(os.path.realpath(path))  # a link stays a link
+def text(head: dict[str, Any], evaluations: Iterable[str]) -> str:
+    """The contents of a run file. `evaluations` are lines of `evaluation_line`."""
     fields = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
     fields.append('"evaluations": [\n' + ",\n".join(evaluations) + "\n]")
-    text = "{\n" + ",\n".join([f'"format": "{FORMAT}"', f'"version": {VERSION}', *fields]) + "\n}\n"
+    return "{\n" + ",\n".join([f'"format": "{FORMAT}"', f'"version": {VERSION}', *fields]) + "\n}\n"
+
+
+def replace(path: str | os.PathLike, text: str) -> None:
+    """Write `text` to `path`, at once or not at all.
+
+    It goes to a file beside `path`, to the disk, and is then renamed: a crash leaves the old file or the new one.
+    """
+    path = Path(os.path.realpath(path))  # a link stays a link
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -65,18 +69,30 @@ def write(path: str | os.PathLike, head: dict[str, Any], evaluations: Iterable[s
 
 
 def read(path: str | os.PathLike) -> dict[str, Any]:
-    """The contents of a run file, checked."""
+    """The contents of the run file at `path`, checked."""
+    return parse(Path(path).read_bytes(), str(path))
+
+
+def parse(contents: str | bytes, source: str) -> dict[str, Any]:
+    """The contents of a run file, checked; errors name the `source`."""
+    return checked_json(contents, source, kind="a run file of infold", format=FORMAT, version=VERSION, required=_REQUIRED)
+
+
+def checked_json(
+    contents: str | bytes, source: str, *, kind: str, format: str, version: int, required: Iterable[str]
+) -> dict[str, Any]:
+    """A JSON object that says it has this format and version and has the `required` fields."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(contents)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a run file of infold, or is cut short: {error}") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a run file of infold")
-    if data.get("version") != VERSION:
-        raise ValueError(f"{path} has version {data.get('version')}: this infold reads version {VERSION}")
-    missing = [key for key in _REQUIRED if key not in data]
+        raise ValueError(f"{source} is not {kind}, or is cut short: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != format:
+        raise ValueError(f"{source} is not {kind}")
+    if data.get("version") != version:
+        raise ValueError(f"{source} has version {data.get('version')}: this infold reads version {version}")
+    missing = [key for key in required if key not in data]
     if missing:
-        raise ValueError(f"{path} is not a whole run file of infold: it lacks {', '.join(missing)}")
+        raise ValueError(f"{source} is not the whole of {kind}: it lacks {', '.join(missing)}")
     return data
 
 

@@ -58,7 +58,7 @@ def test_training_goes_further_with_the_curvature_kept(rng):
     """Ten evaluations of the Thomson problem come one by one, two iterations after each; on average over four starts."""
     problem = problems.get("thomson")
     x = rng.uniform(size=(50, problem.dimension))
-    y = np.array([problem.observe(point, rng) for point in x])
+    y = np.array([problem.observe(point, 0, i) for i, point in enumerate(x)])
     model = JointModel(encoder=Encoder(n_features=5), priors=Priors(weight_deviation=1.0))
     settings = FitSettings(n_restarts=0, max_warm_iterations=2)
     gain = []

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+_NOISE = 1  # separates this stream from the optimizer's of the same seed
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -27,6 +29,7 @@ class Problem:
         values = self.function(np.atleast_2d(x))
         return values if x.ndim == 2 else float(values[0])
 
-    def observe(self, x: np.ndarray, rng: np.random.Generator) -> float:
-        """The value at one point plus noise."""
+    def observe(self, x: np.ndarray, seed: int, trial: int) -> float:
+        """The value at one point plus noise, which is that of the run's trial, so that a resumed run sees the same."""
+        rng = np.random.default_rng([seed, _NOISE, trial])
         return float(self(x)) + float(np.sqrt(self.noise_variance) * rng.normal())

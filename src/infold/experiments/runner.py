@@ -1,0 +1,210 @@
+"""Runs of experiments: a grid of (problem, method, acquisition, features, seed), on this machine's cores or on a Dask cluster.
+
+Runs advance in steps of a few evaluations. A step is a function of the run's state alone, so where it is computed, and how
+often a killed worker made it begin again, does not change the numbers. The state is kept after every step.
+"""
+
+import dataclasses
+import itertools
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from infold import methods, problems
+from infold.experiments.store import Cell, Run, Store, finished
+
+N_INITIAL, ITERATIONS = 10, 300
+STEP = 20  # evaluations; a few seconds, so that starting a step costs little and a killed one loses little
+VARIANTS: dict[str, dict[str, Any]] = {
+    "free": {"weight_deviation": None},
+    "orthogonal": {"weight_deviation": None, "orthogonal": True},
+    "uniform": {"design": "uniform"},
+}
+"""Settings that depart from a method's own: the paper's objective, without and with orthonormal weights; random search."""
+_TRIES = 3  # times in a row that all workers may be lost without a step being done
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
+
+
+def grid(
+    problem: str,
+    names: Iterable[str],
+    acquisitions: Iterable[str],
+    seeds: Iterable[int],
+    features: Iterable[int] | None = None,
+) -> list[Cell]:
+    """All cells, seed by seed; settings that a method does not have are left out. Features: the paper's by default."""
+    chosen = list(features or paper_features(problem))
+    cells = []
+    for seed, n_features, name, acquisition in itertools.product(seeds, chosen, names, acquisitions):
+        settings = {field.name for field in dataclasses.fields(_kind(name))}  # type: ignore[arg-type]
+        cells.append(
+            Cell(
+                problem=problem,
+                method=name,
+                acquisition=acquisition if "acquisition" in settings else "",
+                n_features=n_features if "n_features" in settings else 0,
+                seed=seed,
+            )
+        )
+    return list(dict.fromkeys(cells))
+
+
+def paper_features(problem: str) -> tuple[int, ...]:
+    """The dimensions of the feature space that the paper tries."""
+    return (2, 3, 4, 6) if problem == "thomson" else (10,)
+
+
+def _kind(name: str) -> type:
+    return type(methods.by_name(name.partition("+")[0]))
+
+
+def method(cell: Cell) -> methods.Method:
+    """The cell's method with its settings."""
+    name, _, variant = cell.method.partition("+")
+    made = methods.by_name(name, acquisition=cell.acquisition or None, n_features=cell.n_features or None)
+    return dataclasses.replace(made, **VARIANTS[variant]) if variant else made  # type: ignore[type-var]
+
+
+def advance(run: Run, evaluations: int) -> Run:
+    """The run continued, or begun, until it has so many evaluations."""
+    if "jax" not in sys.modules:  # as many runs as cores: more threads would only wait for each other
+        for name, value in _ONE_THREAD.items():
+            os.environ.setdefault(name, value)
+    from infold.compilation import cache_compilations
+    from infold.optimizer import Optimizer
+
+    cache_compilations()
+    problem = problems.get(run.cell.problem)
+    if run.state is None:
+        optimizer = Optimizer(
+            [(0.0, 1.0)] * problem.dimension,
+            method=method(run.cell),
+            n_initial=N_INITIAL,
+            initial="uniform",
+            seed=run.cell.seed,
+        )
+        run = Run(cell=run.cell)
+    else:
+        optimizer = Optimizer.from_text(run.state)
+    seconds = run.seconds
+    while len(optimizer) < evaluations:
+        x = optimizer.ask()
+        optimizer.tell(x, problem.observe(x, run.cell.seed, len(optimizer)))
+        seconds += optimizer.ask_seconds
+    values = tuple(np.atleast_1d(problem(np.array(optimizer.points))).tolist())
+    return Run(cell=run.cell, values=values, seconds=seconds, state=optimizer.to_text())
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who computes: an executor, and how many steps at once."""
+
+    executor: Executor
+    capacity: int
+
+
+Open = Callable[[], AbstractContextManager[Workers]]
+
+
+def local(jobs: int) -> Open:
+    """Processes on this machine, one thread each."""
+
+    @contextmanager
+    def opened() -> Iterator[Workers]:
+        from joblib.externals.loky import get_reusable_executor
+
+        executor = get_reusable_executor(max_workers=jobs, env=_ONE_THREAD, timeout=None, reuse=False)
+        try:
+            yield Workers(executor, jobs)
+        finally:
+            executor.shutdown(wait=True, kill_workers=True)
+
+    return opened
+
+
+def dask(address: str) -> Open:
+    """The workers of a Dask cluster, which need infold but none of this machine's files."""
+
+    @contextmanager
+    def opened() -> Iterator[Workers]:
+        from distributed import Client
+
+        with Client(address, timeout="30s") as client:
+            capacity = sum(client.nthreads().values())
+            if not capacity:
+                raise ValueError(f"the Dask cluster at {address} has no workers")
+            yield Workers(client.get_executor(pure=False), capacity)
+
+    return opened
+
+
+@dataclass
+class Outcome:
+    """What became of a sweep."""
+
+    done: int = 0
+    failed: dict[Cell, str] = dataclasses.field(default_factory=dict)
+    """Errors of runs that could not go on."""
+
+
+Report = Callable[[int, int, int], None]
+"""Called with the number of runs finished, of runs under way, and of evaluations done."""
+
+
+def sweep(cells: Iterable[Cell], store: Store, open_workers: Open, *, evaluations: int, report: Report | None = None) -> Outcome:
+    """Take every cell to so many evaluations. What the store has is not computed again."""
+    outcome = Outcome()
+    waiting: deque[Run] = deque()
+    n_evaluations = 0
+    for cell in cells:
+        run = store.read(cell)
+        n_evaluations += min(len(run.values), evaluations)
+        if len(run.values) >= evaluations:
+            outcome.done += 1
+        else:
+            waiting.append(run if run.state else Run(cell=cell))
+    losses = 0
+    while waiting:
+        running: dict[Future, Run] = {}
+        with open_workers() as workers:
+            try:
+                while waiting or running:
+                    while waiting and len(running) < workers.capacity:
+                        run = waiting.popleft()
+                        until = min(evaluations, len(run.values) + STEP)
+                        running[workers.executor.submit(advance, run, until)] = run
+                    if report is not None:
+                        report(outcome.done, len(running), n_evaluations)
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        before = running[future]
+                        try:
+                            run = finished(future.result(), evaluations)
+                        except BrokenExecutor:
+                            raise
+                        except Exception as error:
+                            del running[future]
+                            outcome.failed[before.cell] = f"{type(error).__name__}: {error}"
+                            continue
+                        del running[future]
+                        store.write(run)
+                        losses = 0
+                        n_evaluations += len(run.values) - len(before.values)
+                        if run.state is None:
+                            outcome.done += 1
+                        else:
+                            waiting.appendleft(run)
+            except BrokenExecutor:
+                losses += 1
+                if losses == _TRIES:
+                    raise
+                waiting.extendleft(running.values())
+    if report is not None:
+        report(outcome.done, 0, n_evaluations)
+    return outcome
