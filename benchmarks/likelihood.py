@@ -1,9 +1,11 @@
 """The cost of training: one value and gradient of the joint objective, per decoder, in N and in D (claim COST).
 
 Ratios are against one LAPACK `eigh` of size N timed in the same run. Rows of N are unpadded, so that exponents are those of
-the algorithm and not of the bucket sizes. Times on shared machines are noisy; ratios less so. A file name draws the growth.
+the algorithm and not of the bucket sizes. Times on shared machines are noisy; ratios less so. A first file name keeps the
+growth as JSON, a second one draws it.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from infold.surrogate.fit import evaluate
 SMALL = [50, 100, 200, 300]
 LARGE = {"full": [100, 200, 400, 800, 1600], "hierarchical": [50, 100, 200, 400], "shared": [100, 200, 400, 800, 1600]}
 DIMENSIONS = [60, 120, 240, 480, 960]
+BOTH = {"full": [100, 200, 400, 800], "hierarchical": [60, 120, 240], "shared": [100, 200, 400, 800]}
 
 
 def setup(kind: str, n: int, dimension: int) -> tuple:
@@ -44,9 +47,9 @@ def growth(kind: str, cells: list[tuple[int, int]]) -> list[float]:
     return seconds
 
 
-def main(picture: Path | None) -> None:
+def main(numbers: Path | None, picture: Path | None) -> None:
     console = Console()
-    curves: dict[str, figures.Curves] = {"N": {}, "D": {}}
+    curves: dict[str, figures.Curves] = {"N": {}, "D": {}, "N = D": {}}
     for kind in KINDS:
         table = Table(title=f"{kind} decoder, D = 60, d = 10")
         for column in ("N", "compile s", "value and gradient ms", "eigh(N) ms", "ratio"):
@@ -62,10 +65,14 @@ def main(picture: Path | None) -> None:
         sizes = LARGE[kind]
         in_n = growth(kind, [(n, 60) for n in sizes])
         in_d = growth(kind, [(50, d) for d in DIMENSIONS])
-        curves["N"][kind], curves["D"][kind] = (sizes, in_n), (DIMENSIONS, in_d)
+        in_both = growth(kind, [(n, n) for n in BOTH[kind]])
+        curves["N"][kind], curves["D"][kind], curves["N = D"][kind] = (sizes, in_n), (DIMENSIONS, in_d), (BOTH[kind], in_both)
+        if numbers is not None:
+            numbers.write_text(json.dumps(curves) + "\n", encoding="utf-8")
         console.print(
-            f"time grows like N^{exponent(sizes[-2:], in_n[-2:]):.2f} (N = {sizes[-2]}..{sizes[-1]}, D = 60) and "
-            f"D^{exponent(DIMENSIONS[-2:], in_d[-2:]):.2f} (D = {DIMENSIONS[-2]}..{DIMENSIONS[-1]}, N = 50)\n"
+            f"time grows like N^{exponent(sizes[-2:], in_n[-2:]):.2f} (N = {sizes[-2]}..{sizes[-1]}, D = 60), "
+            f"D^{exponent(DIMENSIONS[-2:], in_d[-2:]):.2f} (D = {DIMENSIONS[-2]}..{DIMENSIONS[-1]}, N = 50) and "
+            f"N^{exponent(BOTH[kind][-2:], in_both[-2:]):.2f} where D = N ({BOTH[kind][-2]}..{BOTH[kind][-1]})\n"
         )
     if picture is not None:
         figures.growth(curves, picture)
@@ -73,4 +80,4 @@ def main(picture: Path | None) -> None:
 
 if __name__ == "__main__":
     with jax.enable_x64(True), one_blas_thread():
-        main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+        main(*(Path(sys.argv[i]) if len(sys.argv) > i else None for i in (1, 2)))

@@ -1,28 +1,28 @@
-"""The command line: `infold run`, `infold minimize`, `infold speed`, `infold methods`, `infold problems`."""
+"""The command line. Commands about experiments are in `infold.experiments.commands`."""
 
 import importlib.util
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 from scipy.optimize import OptimizeResult
+
+from infold.experiments import commands
+from infold.report.terminal import console, told_plainly
 
 if TYPE_CHECKING:
     from infold.optimizer import Optimizer
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Bayesian optimization in learned feature spaces.")
-console = Console()
-
+app.add_typer(commands.app)
 Method = Annotated[str, typer.Option(help="How points are chosen; `infold methods` lists the ways.")]
 Acquisition = Annotated[str | None, typer.Option(help="ei, pi or ucb.  [default: ei]")]
 Features = Annotated[int | None, typer.Option(help="Dimension of the feature space.  [default: min(10, D // 2)]")]
@@ -43,10 +43,10 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
 ) -> None:
     """Optimize a test problem and show how it goes."""
-    from infold import problems, runfile
+    from infold import methods, problems, runfile
     from infold.optimizer import Optimizer
 
-    with _told_plainly():
+    with told_plainly():
         objective = problems.get(problem)
         if resume:
             if out is None or not out.exists():
@@ -57,11 +57,10 @@ def run(
         else:
             if out is not None and out.exists():
                 raise ValueError(f"{out} exists: add --resume to continue it, or choose another file")
+            extra = {"problem": problem} if "problem" in methods.settings_of(method) else {}
             optimizer = Optimizer(
                 [(0.0, 1.0)] * objective.dimension,
-                method=method,
-                acquisition=acquisition,
-                n_features=features,
+                method=methods.by_name(method, acquisition=acquisition, n_features=features, **extra),
                 n_initial=initial,
                 initial="uniform",
                 seed=seed,
@@ -102,7 +101,7 @@ def minimize_command(
     from infold.optimizer import Optimizer
     from infold.space import Space
 
-    with _told_plainly():
+    with told_plainly():
         resuming = checkpoint is not None and checkpoint.exists()
         if (target is None) == (command is None):
             raise ValueError("expected an objective: either module:function, or --command")
@@ -168,16 +167,6 @@ def _objective(target: str | None, command: str | None, timeout: float | None, n
     return objective
 
 
-@contextmanager
-def _told_plainly() -> Iterator[None]:
-    """Misuse ends the program with the error's text instead of a traceback."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(2) from None
-
-
 class _Interrupt:
     """The first Ctrl-C lets the current evaluation finish, the second stops at once."""
 
@@ -209,7 +198,7 @@ def _drive(
     interrupt = _Interrupt()
     before = signal.signal(signal.SIGINT, interrupt)
     try:
-        with RunProgress(trials, minimum=minimum, done=len(optimizer), console=console) as bar, _told_plainly():
+        with RunProgress(trials, minimum=minimum, done=len(optimizer), console=console) as bar, told_plainly():
 
             def report(result: OptimizeResult) -> bool:
                 bar.update(result)
@@ -264,75 +253,3 @@ def _list(kind: str, names: tuple[str, ...], summary: Callable[[str], str]) -> N
     for name in names:
         table.add_row(name, summary(name))
     console.print(table)
-
-
-@app.command("speed")
-def speed_command(
-    names: Annotated[str, typer.Option("--methods", help="Ours to time, separated by commas.")] = "mgpc,full_space",
-    peers: Annotated[str, typer.Option(help="Others to time, or `none`.")] = "gpsampler,botorch,tpe,cmaes",
-    evaluations: Annotated[str, typer.Option(help="Evaluations known, N.")] = "100,300",
-    dimensions: Annotated[str, typer.Option(help="Numbers of parameters, D.")] = "60",
-    repeats: Annotated[int, typer.Option(help="Suggestions timed per optimizer, beside the first.")] = 5,
-    out: Annotated[Path | None, typer.Option(help="Write the measurements here, as lines of JSON.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw them here, as a PNG, SVG or PDF.")] = None,
-) -> None:
-    """Time suggestions of our methods and, where they are installed, of other optimizers."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from infold import methods
-    from infold.experiments import contenders, speed
-
-    with _told_plainly():
-        ours = _listed("methods", names, methods.NAMES)
-        others = [] if peers == "none" else _listed("peers", peers, tuple(contenders.PEERS))
-        cells = [(n, d) for d in _numbers("dimensions", dimensions) for n in _numbers("evaluations", evaluations)]
-        if repeats < 1:
-            raise ValueError(f"--repeats {repeats}: expected a whole number of at least 1")
-        if plot is not None and importlib.util.find_spec("matplotlib") is None:
-            raise ValueError("--plot needs matplotlib: pip install 'infold[experiments]'")
-    absent = [name for name in others if contenders.missing(name)]
-    if absent:
-        console.print(f"{', '.join(absent)} left out: pip install 'infold\\[peers]' has them", style="yellow")
-    entrants = [*ours, *(name for name in others if name not in absent)]
-    timings: list[speed.Timing] = []
-    columns = BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}")
-    with Progress(*columns, console=console) as bar, _told_plainly():
-        task = bar.add_task("", total=len(cells) * len(entrants) * (repeats + 1))
-        for n, d in cells:
-
-            def report(name: str, n: int = n, d: int = d) -> None:
-                bar.update(task, advance=1, description=f"{name}, N = {n}, D = {d}")
-
-            able = [name for name in entrants if not speed.too_slow(name, n, d, timings)]
-            timings += speed.compare(able, n, d, repeats=repeats, report=report)
-            if out is not None:
-                out.write_text("".join(speed.line(timing) + "\n" for timing in timings), encoding="utf-8")
-    table = Table("optimizer", "N", "D", "seconds", "times the first row's", "first suggestion", box=None)
-    for n, d in cells:
-        cell = [t for t in timings if (t.n, t.dimension) == (n, d)]
-        for t in cell:
-            table.add_row(t.name, str(n), str(d), f"{t.median:.3g}", f"{t.median / cell[0].median:.2g}", f"{t.first:.3g} s")
-    console.print(table)
-    if plot is not None:
-        from infold.experiments import figures
-
-        figures.speed(timings, plot)
-        console.print(f"drawn to {plot}", highlight=False, soft_wrap=True)
-
-
-def _listed(option: str, text: str, known: tuple[str, ...]) -> list[str]:
-    chosen = [name.strip() for name in text.split(",")]
-    for name in chosen:
-        if name not in known:
-            raise ValueError(f"--{option} {name!r}: expected some of {', '.join(known)}")
-    return chosen
-
-
-def _numbers(option: str, text: str) -> list[int]:
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = [0]
-    if min(numbers) < 1:
-        raise ValueError(f"--{option} {text!r}: expected positive whole numbers separated by commas")
-    return numbers

@@ -13,16 +13,20 @@ from pathlib import Path
 _log = logging.getLogger(__name__)
 
 
+def user_folder() -> Path:
+    """Where we keep things that can be computed again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "infold"
+
+
 def default_folder() -> Path:
-    """The user's cache folder, apart for every kind of processor: compiled code runs on the kind it was compiled for."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    """Apart for every kind of processor: compiled code runs on the kind it was compiled for."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         processor = next((line for line in lines if line.startswith(("flags", "Features"))), "")
     except OSError:
         processor = platform.processor()
     kind = hashlib.sha256(processor.encode()).hexdigest()[:12]
-    return base / "infold" / f"{platform.machine()}-{kind}"
+    return user_folder() / f"{platform.machine()}-{kind}"
 
 
 def cache_compilations(folder: str | os.PathLike | None = None) -> Path | None:

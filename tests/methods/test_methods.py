@@ -13,6 +13,7 @@ from infold.history import History
 from infold.methods import FeatureSpace, RandomSearch, additive, feature_space, full_space
 
 CHEAP = {"n_candidates": 64, "n_starts": 8, "max_iterations": 5}
+DIMENSION = {name: 12 if name == "vae" else 7 for name in methods.NAMES}  # vae has that of its problem
 FEATURE_NAMES = tuple(name for name in methods.NAMES if "mgp" in name)
 
 
@@ -21,6 +22,8 @@ def cheap(name: str, **settings) -> methods.Method:
     effort = {} if name == "random" else CHEAP
     if name in FEATURE_NAMES:
         effort = {**effort, "n_features": 2, "max_warm_iterations": 3, "max_search_iterations": 5}
+    if name == "vae":
+        effort = {**effort, "problem": "thomson", "n_pairs": 100, "n_steps": 20}
     return methods.by_name(name, **{**effort, **settings})
 
 
@@ -31,7 +34,7 @@ def history(rng, n=14, dimension=7) -> History:
 
 @pytest.mark.parametrize("name", methods.NAMES)
 def test_same_arguments_same_answer_and_the_key_matters(name, rng):
-    method, data = cheap(name), history(rng)
+    method, data = cheap(name), history(rng, dimension=DIMENSION[name])
     first, second, other = (method.suggest(data, 1, key) for key in ((3, 4), (3, 4), (5, 4)))
     np.testing.assert_array_equal(first.x, second.x)
     assert not np.array_equal(first.x, other.x)
@@ -39,7 +42,7 @@ def test_same_arguments_same_answer_and_the_key_matters(name, rng):
 
 @pytest.mark.parametrize("name", methods.NAMES)
 def test_methods_pickle(name, rng):
-    method, data = cheap(name), history(rng)
+    method, data = cheap(name), history(rng, dimension=DIMENSION[name])
     copy = pickle.loads(pickle.dumps(method))
     assert copy == method
     np.testing.assert_array_equal(copy.suggest(data, 1, (0, 0)).x, method.suggest(data, 1, (0, 0)).x)
@@ -47,16 +50,17 @@ def test_methods_pickle(name, rng):
 
 @pytest.mark.parametrize("name", methods.NAMES)
 def test_batches_are_distinct_points_of_the_cube(name, rng):
-    data = history(rng).with_pending(rng.uniform(size=(2, 7)))
+    dimension = DIMENSION[name]
+    data = history(rng, dimension=dimension).with_pending(rng.uniform(size=(2, dimension)))
     x = cheap(name).suggest(data, 3, (0, 0)).x
-    assert x.shape == (3, 7)
+    assert x.shape == (3, dimension)
     assert np.all((x >= 0) & (x <= 1))
     distances = np.linalg.norm(x[:, None] - np.concatenate([x, data.pending])[None], axis=-1)
     assert np.min(distances[~np.eye(3, 5, dtype=bool)]) > 1e-6
 
 
-def awkward_histories(rng) -> dict[str, History]:
-    x = rng.uniform(size=(12, 7))
+def awkward_histories(rng, dimension) -> dict[str, History]:
+    x = rng.uniform(size=(12, dimension))
     y = rng.normal(size=12)
     failed = np.where(np.arange(12) % 5 < 2, np.nan, y)
     return {
@@ -69,7 +73,7 @@ def awkward_histories(rng) -> dict[str, History]:
         "boundary": History(np.round(x), y),
         "one point": History(x[:1], y[:1]),
         "two points": History(x[:2], y[:2]),
-        "no points": History(np.empty((0, 7)), np.empty(0)),
+        "no points": History(np.empty((0, dimension)), np.empty(0)),
         "some failed": History(x, failed),
         "all failed": History(x, np.full(12, np.nan)),
     }
@@ -78,15 +82,15 @@ def awkward_histories(rng) -> dict[str, History]:
 @pytest.mark.parametrize("name", methods.NAMES)
 def test_methods_never_raise_on_data(name, rng):
     method = cheap(name)
-    for label, data in awkward_histories(rng).items():
+    for label, data in awkward_histories(rng, DIMENSION[name]).items():
         suggestion = method.suggest(data, 1, (0, 0))
-        assert suggestion.x.shape == (1, 7), label
+        assert suggestion.x.shape == (1, DIMENSION[name]), label
         assert np.all((suggestion.x >= 0) & (suggestion.x <= 1)), label
 
 
 @pytest.mark.parametrize("name", [name for name in methods.NAMES if name != "random"])
 def test_a_cache_changes_the_effort_and_a_foreign_one_is_ignored(name, rng):
-    method, data = cheap(name), history(rng)
+    method, data = cheap(name), history(rng, dimension=DIMENSION[name])
     cold = method.suggest(data, 1, (0, 0))
     warm = method.suggest(data, 1, (0, 1), cold.cache)
     assert warm.diagnostics["log_likelihood"] >= cold.diagnostics["log_likelihood"]

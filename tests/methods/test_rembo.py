@@ -3,12 +3,13 @@ import pytest
 
 from infold.history import History
 from infold.methods import Rembo
-from infold.methods.rembo import _located, embedding, from_subspace, to_subspace
+from infold.methods.low_dimensional import located
+from infold.methods.rembo import from_subspace, random_basis, to_subspace
 
 
 @pytest.mark.parametrize(("dimension", "features"), [(60, 10), (12, 3), (5, 5)])
 def test_map_stays_in_the_box_and_inverts_on_the_subspace(dimension, features, rng):
-    a = embedding(dimension, features, 3)
+    a = random_basis(dimension, features, 3)
     np.testing.assert_allclose(a.T @ a, np.eye(features), atol=1e-12)
     inner = 0.5 + 0.05 * rng.normal(size=(200, features))  # nothing is clipped
     np.testing.assert_allclose(to_subspace(a, from_subspace(a, inner)), inner, atol=1e-10)
@@ -24,14 +25,14 @@ def test_map_stays_in_the_box_and_inverts_on_the_subspace(dimension, features, r
 
 @pytest.mark.parametrize("dimension", [2, 6, 30])
 def test_places_are_remembered_where_clipping_hides_them(dimension, rng):
-    a = embedding(dimension, dimension // 2, 1)
+    a, embedding = random_basis(dimension, dimension // 2, 1), Rembo().embedding(dimension, dimension // 2, 1)
     corners = rng.integers(2, size=(30, dimension // 2)).astype(float)
     x = from_subspace(a, corners)
     if dimension < 30:
         assert not np.allclose(from_subspace(a, to_subspace(a, x)), x)
-    np.testing.assert_allclose(from_subspace(a, _located(a, x, corners)), x, atol=1e-9)
+    np.testing.assert_allclose(from_subspace(a, located(embedding, x, corners)), x, atol=1e-9)
     vertices = np.eye(dimension)  # nothing but zeros and ones
-    assert np.all(np.isfinite(_located(a, vertices, corners)))
+    assert np.all(np.isfinite(located(embedding, vertices, corners)))
 
 
 def test_the_cache_says_where_suggestions_were(rng):
@@ -39,12 +40,12 @@ def test_the_cache_says_where_suggestions_were(rng):
     history = History(rng.uniform(size=(6, 4)), rng.normal(size=6))
     first = method.suggest(history, 2, (1, 0))
     second = method.suggest(history.with_pending(first.x), 1, (1, 2), first.cache)
-    np.testing.assert_array_equal(second.cache["rembo"][:4], first.cache["rembo"])
-    np.testing.assert_allclose(from_subspace(embedding(4, 2, 1), second.cache["rembo"].reshape(-1, 2))[2:], second.x)
+    np.testing.assert_array_equal(second.cache["places"][:4], first.cache["places"])
+    np.testing.assert_allclose(from_subspace(random_basis(4, 2, 1), second.cache["places"].reshape(-1, 2))[2:], second.x)
 
 
 def test_points_off_the_subspace_go_to_the_nearest_of_it(rng):
-    a, x = embedding(20, 4, 0), rng.uniform(size=(5, 20))
+    a, x = random_basis(20, 4, 0), rng.uniform(size=(5, 20))
     z = (2 * to_subspace(a, x) - 1) * 5 / 2
     np.testing.assert_allclose(z, (2 * x - 1) @ np.linalg.pinv(a).T, atol=1e-12)
 
@@ -53,14 +54,14 @@ def test_one_seed_one_subspace(rng):
     method = Rembo(n_features=2, n_candidates=50, n_starts=5, max_iterations=3)
     x = rng.uniform(size=(12, 9))
     history = History(x, np.sum(x, axis=1))
-    a = embedding(9, 2, 7)
+    a = random_basis(9, 2, 7)
     for iteration in range(3):
         suggestion = method.suggest(history, 2, (7, iteration)).x
         np.testing.assert_allclose(from_subspace(a, to_subspace(a, suggestion)), suggestion, atol=1e-9)
 
 
 def test_finds_the_minimum_of_a_function_of_its_subspace(rng):
-    a = embedding(30, 2, 0)
+    a = random_basis(30, 2, 0)
     target = np.array([0.62, 0.41])
     f = lambda x: float(np.sum((to_subspace(a, x[None])[0] - target) ** 2))  # noqa: E731
     x = rng.uniform(size=(8, 30))

@@ -43,7 +43,7 @@ def grid(
     chosen = list(features or paper_features(problem))
     cells = []
     for seed, n_features, name, acquisition in itertools.product(seeds, chosen, names, acquisitions):
-        settings = {field.name for field in dataclasses.fields(_kind(name))}  # type: ignore[arg-type]
+        settings = methods.settings_of(name.partition("+")[0])
         cells.append(
             Cell(
                 problem=problem,
@@ -61,14 +61,17 @@ def paper_features(problem: str) -> tuple[int, ...]:
     return (2, 3, 4, 6) if problem == "thomson" else (10,)
 
 
-def _kind(name: str) -> type:
-    return type(methods.by_name(name.partition("+")[0]))
+def paper_acquisitions(problem: str) -> tuple[str, ...]:
+    """The acquisition functions that the paper tries."""
+    return ("pi",) if problem == "thomson" else ("ei", "ucb", "pi")
 
 
 def method(cell: Cell) -> methods.Method:
     """The cell's method with its settings."""
     name, _, variant = cell.method.partition("+")
-    made = methods.by_name(name, acquisition=cell.acquisition or None, n_features=cell.n_features or None)
+    problem = cell.problem if "problem" in methods.settings_of(name) else None
+    settings = {"acquisition": cell.acquisition or None, "n_features": cell.n_features or None, "problem": problem}
+    made = methods.by_name(name, **settings)
     return dataclasses.replace(made, **VARIANTS[variant]) if variant else made  # type: ignore[type-var]
 
 
@@ -120,7 +123,7 @@ def local(jobs: int) -> Open:
     def opened() -> Iterator[Workers]:
         from joblib.externals.loky import get_reusable_executor
 
-        executor = get_reusable_executor(max_workers=jobs, env=_ONE_THREAD, timeout=None, reuse=False)
+        executor = get_reusable_executor(max_workers=jobs, env=_ONE_THREAD, timeout=60, reuse=False)
         try:
             yield Workers(executor, jobs)
         finally:
@@ -158,7 +161,9 @@ Report = Callable[[int, int, int], None]
 """Called with the number of runs finished, of runs under way, and of evaluations done."""
 
 
-def sweep(cells: Iterable[Cell], store: Store, open_workers: Open, *, evaluations: int, report: Report | None = None) -> Outcome:
+def sweep(
+    cells: Iterable[Cell], store: Store, open_workers: Open, *, evaluations: int, report: Report | None = None
+) -> Outcome:
     """Take every cell to so many evaluations. What the store has is not computed again."""
     outcome = Outcome()
     waiting: deque[Run] = deque()

@@ -10,6 +10,7 @@ from infold.methods.feature_space import FeatureSpace
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
 from infold.methods.rembo import Rembo
+from infold.methods.vae import Vae
 
 _PRESETS: dict[str, tuple[type, dict[str, Any], str]] = {
     "mgpc": (FeatureSpace, {"decoder": "full", "constrained": True}, "learned features, full decoder, Lipschitz constraint"),
@@ -37,6 +38,7 @@ _PRESETS: dict[str, tuple[type, dict[str, Any], str]] = {
     "full_space": (FullSpace, {}, "a GP on all inputs"),
     "rembo": (Rembo, {}, "a GP on a random subspace (REMBO)"),
     "add": (Additive, {}, "an additive GP over groups of inputs (ADD-BO)"),
+    "vae": (Vae, {}, "a GP on the latent space of an autoencoder trained on 500 extra evaluations (VAE-BO)"),
     "random": (RandomSearch, {}, "a Sobol sequence, no model"),
 }
 NAMES = tuple(_PRESETS)
@@ -48,12 +50,18 @@ def summary(name: str) -> str:
     return _PRESETS[name][2]
 
 
+def settings_of(name: str) -> tuple[str, ...]:
+    """The names of the settings that the method `name` has."""
+    return tuple(field.name for field in dataclasses.fields(_PRESETS[_checks.one_of("method", name, NAMES)][0]))
+
+
 def by_name(name: str, **settings: Any) -> Method:
     """The method `name`. Settings that are None are left at their default; those that the method does not have are errors."""
-    kind, preset, _ = _PRESETS[_checks.one_of("method", name, NAMES)]
+    known = settings_of(name)
+    kind, preset, _ = _PRESETS[name]
     given = {key: value for key, value in settings.items() if value is not None}
     for key in given:
-        _checks.one_of(f"setting of {name}", key, (field.name for field in dataclasses.fields(kind)))
+        _checks.one_of(f"setting of {name}", key, known)
     return kind(**{**preset, **given})
 
 
@@ -82,9 +90,11 @@ __all__ = [
     "RandomSearch",
     "Rembo",
     "Suggestion",
+    "Vae",
     "by_name",
     "features",
     "from_settings",
+    "settings_of",
     "summary",
     "to_settings",
 ]

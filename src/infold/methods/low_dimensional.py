@@ -1,0 +1,84 @@
+"""A GP on a box of few dimensions that a fixed map takes into the unit cube: what REMBO and VAE-BO have in common."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from infold import _checks
+from infold.acquisition.functions import Acquisition
+from infold.history import History
+from infold.methods.base import Cache, Key, Suggestion, features
+from infold.methods.full_space import FullSpace
+
+
+class Embedding(NamedTuple):
+    """Maps between places v of the box, which is scaled to the unit cube, and points x, one per row."""
+
+    n_features: int
+    place: Callable[[Float[np.ndarray, "n D"]], Float[np.ndarray, "n d"]]
+    point: Callable[[Float[np.ndarray, "n d"]], Float[np.ndarray, "n D"]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowDimensional:
+    """Bayesian optimization in the box: Matern-5/2 with ARD, values standardized, as the paper's baselines have it."""
+
+    n_features: int | None = None
+    """d; None: min(10, D // 2), at least 1."""
+    acquisition: str = "ei"
+    """One of `infold.acquisition.functions.NAMES`."""
+    beta: float = Acquisition.beta
+    """Weight of the standard deviation in UCB."""
+    n_candidates: int = 5000
+    """Points of the random search."""
+    n_starts: int = 100
+    """The best of them start a gradient search."""
+    max_iterations: int = 30
+    """Iterations of the gradient search."""
+
+    def __post_init__(self) -> None:
+        self._inside()  # checks the settings it shares
+        if self.n_features is not None:
+            _checks.at_least("n_features", self.n_features, 1)
+
+    def _inside(self) -> FullSpace:
+        return FullSpace(
+            acquisition=self.acquisition,
+            beta=self.beta,
+            transform=False,
+            scaled_priors=False,
+            local=False,
+            n_candidates=self.n_candidates,
+            n_starts=self.n_starts,
+            max_iterations=self.max_iterations,
+        )
+
+    def embedding(self, dimension: int, n_features: int, seed: int) -> Embedding:
+        """The map of a run."""
+        raise NotImplementedError
+
+    def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
+        """q points from the box. The cache remembers where in it they are."""
+        n_features = features(self.n_features, history.dimension)
+        embedding = self.embedding(history.dimension, n_features, key[0])
+        known = (cache or {}).get("places", np.empty(0))
+        known = known.reshape(-1, n_features) if known.size % n_features == 0 else np.empty((0, n_features))
+        inside = History(located(embedding, history.x, known), history.y, located(embedding, history.pending, known))
+        suggestion = self._inside().suggest(inside, q, key, cache)
+        places = np.ravel(np.concatenate([known, suggestion.x]))
+        return dataclasses.replace(suggestion, x=embedding.point(suggestion.x), cache={**suggestion.cache, "places": places})
+
+
+def located(embedding: Embedding, x: Float[np.ndarray, "n D"], known: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "n d"]:
+    """Places of x: one of the `known` ones where its point is x, since the way back may not find where a point came from."""
+    v = embedding.place(x)
+    if len(known) and len(x):
+        distance = np.max(np.abs(x[:, None] - embedding.point(known)[None]), axis=2)
+        nearest = np.argmin(distance, axis=1)
+        found = distance[np.arange(len(x)), nearest] < 1e-9
+        v[found] = known[nearest[found]]
+    return v
