@@ -214,21 +214,19 @@ def verdict(findings: Sequence[Finding]) -> str:
     return REPRODUCED if REPRODUCED in verdicts else UNDECIDED
 
 
-def summary(findings: Sequence[Finding]) -> str:
-    """The verdict, and how many comparisons it rests on."""
-    decided = sum(finding.verdict != UNDECIDED for finding in findings)
-    good = sum(finding.verdict == REPRODUCED for finding in findings)
-    if decided == 0:
-        return UNDECIDED
-    of = f"{good} of {decided} comparisons hold"
-    return f"{verdict(findings)}: {of}" + (f", {len(findings) - decided} undecided" if decided < len(findings) else "")
+def evidence(findings: Sequence[Finding]) -> str:
+    """How many comparisons the verdict rests on."""
+    decided = [finding.verdict for finding in findings if finding.verdict != UNDECIDED]
+    parts = [f"{decided.count(REPRODUCED)} of {len(decided)} hold"] if decided else []
+    return ", ".join([*parts, *([f"{len(findings) - len(decided)} open"] if len(decided) < len(findings) else [])])
 
 
 def to_markdown(judged: Sequence[tuple[Claim, Sequence[Finding]]], cost: tuple[str, str]) -> str:
     """A table of the claims and one of all comparisons."""
-    lines = ["| claim | what the paper says | verdict |", "|---|---|---|"]
-    lines += [f"| {claim.name} | {claim.text} | **{summary(findings)}** |" for claim, findings in judged]
-    lines += [f"| COST | {COST} | **{cost[0]}**: {cost[1]} |", ""]
+    lines = ["| claim | what the paper says | verdict | comparisons |", "|---|---|---|---|"]
+    for claim, findings in judged:
+        lines.append(f"| {claim.name} | {claim.text} | **{verdict(findings)}** | {evidence(findings)} |")
+    lines += [f"| COST | {COST} | **{cost[0]}** | {cost[1]} |", ""]
     lines += ["| claim | comparison | verdict | seeds | iterations | medians | p |", "|---|---|---|--:|--:|--:|--:|"]
     for claim, findings in judged:
         for f in findings:

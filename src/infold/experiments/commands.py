@@ -55,11 +55,11 @@ def reproduce(
             None if features is None else numbers("features", features),
         )
         _checks.at_least("--iterations", iterations, 1)
-        workers = (
-            runner.dask(dask) if dask is not None else runner.local(_checks.at_least("--jobs", jobs or os.cpu_count() or 1, 1))
-        )
-        for cell in cells:
-            runner.method(cell)  # misuse is better known before the first run
+        n_jobs = _checks.at_least("--jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
+        workers = runner.local(n_jobs) if dask is None else runner.dask(dask)
+        for cell in cells:  # misuse is better known before the first run
+            runner.method(cell)
+            methods.features(cell.n_features or None, problems.get(problem).dimension)
     evaluations = runner.N_INITIAL + iterations
     store = Store(results)
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
@@ -114,10 +114,12 @@ def claims_command(
         curves = _curves("infold claims", results)
         judged = [(claim, [claims.judge(part, curves) for part in claim.parts]) for claim in claims.CLAIMS]
         cost = claims.cost(results / "growth.json")
-        table = Table("claim", "verdict", "what the paper says", box=None)
+        table = Table(box=None)
+        for heading in ("claim", "verdict", "comparisons", "what the paper says"):
+            table.add_column(heading, no_wrap=heading != "what the paper says")
         for claim, findings in judged:
-            table.add_row(claim.name, claims.summary(findings), claim.text)
-        table.add_row("COST", cost[0], claims.COST)
+            table.add_row(claim.name, claims.verdict(findings), claims.evidence(findings), claim.text)
+        table.add_row("COST", cost[0], "", claims.COST)
         console.print(table)
         if markdown is not None:
             markdown.write_text(claims.to_markdown(judged, cost), encoding="utf-8")

@@ -6,8 +6,9 @@ often a killed worker made it begin again, does not change the numbers. The stat
 
 import dataclasses
 import itertools
-import os
-import sys
+import signal
+import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from infold import methods, problems
+from infold import _checks, methods, problems
 from infold.experiments.store import Cell, Run, Store, finished
 
 N_INITIAL, ITERATIONS = 10, 300
@@ -29,7 +30,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 """Settings that depart from a method's own: the paper's objective, without and with orthonormal weights; random search."""
 _TRIES = 3  # times in a row that all workers may be lost without a step being done
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}  # faster; the same numbers
 
 
 def grid(
@@ -72,14 +73,16 @@ def method(cell: Cell) -> methods.Method:
     problem = cell.problem if "problem" in methods.settings_of(name) else None
     settings = {"acquisition": cell.acquisition or None, "n_features": cell.n_features or None, "problem": problem}
     made = methods.by_name(name, **settings)
-    return dataclasses.replace(made, **VARIANTS[variant]) if variant else made  # type: ignore[type-var]
+    if not variant:
+        return made
+    for setting in VARIANTS[_checks.one_of("variant", variant, VARIANTS)]:
+        if setting not in methods.settings_of(name):
+            raise ValueError(f"{cell.method}: {name} has no setting {setting}")
+    return dataclasses.replace(made, **VARIANTS[variant])  # type: ignore[type-var]
 
 
 def advance(run: Run, evaluations: int) -> Run:
     """The run continued, or begun, until it has so many evaluations."""
-    if "jax" not in sys.modules:  # as many runs as cores: more threads would only wait for each other
-        for name, value in _ONE_THREAD.items():
-            os.environ.setdefault(name, value)
     from infold.compilation import cache_compilations
     from infold.optimizer import Optimizer
 
@@ -116,6 +119,11 @@ class Workers:
 Open = Callable[[], AbstractContextManager[Workers]]
 
 
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal; the one that began the sweep ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def local(jobs: int) -> Open:
     """Processes on this machine, one thread each."""
 
@@ -123,9 +131,18 @@ def local(jobs: int) -> Open:
     def opened() -> Iterator[Workers]:
         from joblib.externals.loky import get_reusable_executor
 
-        executor = get_reusable_executor(max_workers=jobs, env=_ONE_THREAD, timeout=60, reuse=False)
+        # Idle for a minute they end, should this process be killed and leave them behind.
+        executor = get_reusable_executor(
+            max_workers=jobs, env=_ONE_THREAD, timeout=60, reuse=False, initializer=_ignore_interrupts
+        )
         try:
-            yield Workers(executor, jobs)
+            with warnings.catch_warnings():
+                # Compiled programs count as leaked memory there, and a worker with much of it is replaced by a new one.
+                warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given to the executor")
+                yield Workers(executor, jobs)
+        except BaseException:
+            time.sleep(0.5)  # a thread of loky's stumbles over steps that are taken back the moment they were submitted
+            raise
         finally:
             executor.shutdown(wait=True, kill_workers=True)
 
@@ -139,7 +156,11 @@ def dask(address: str) -> Open:
     def opened() -> Iterator[Workers]:
         from distributed import Client
 
-        with Client(address, timeout="30s") as client:
+        try:
+            client = Client(address, timeout="10s")
+        except OSError as error:
+            raise ValueError(f"no Dask cluster answers at {address}: {error}") from error
+        with client:
             capacity = sum(client.nthreads().values())
             if not capacity:
                 raise ValueError(f"the Dask cluster at {address} has no workers")

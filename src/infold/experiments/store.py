@@ -127,7 +127,8 @@ def tabulate(runs: Iterable[Run]) -> "pd.DataFrame":
         for i in sorted({*improvements.tolist(), len(best) - 1}):
             rows.append({**asdict(run.cell), "evaluations": i + 1, "best": best[i], "seconds": run.seconds})
     columns = [*Cell.__dataclass_fields__, "evaluations", "best", "seconds"]
-    return pd.DataFrame(rows, columns=columns).sort_values(columns[:-2], ignore_index=True)
+    kinds = {"n_features": "int64", "seed": "int64", "evaluations": "int64", "best": "float64", "seconds": "float64"}
+    return pd.DataFrame(rows, columns=columns).astype(kinds).sort_values(columns[:-2], ignore_index=True)
 
 
 def finished(run: Run, evaluations: int) -> Run:
