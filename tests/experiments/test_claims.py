@@ -55,10 +55,6 @@ def test_few_seeds_or_short_runs_decide_nothing(law, rng):
     assert judge(Part(law, A, (B,)), {}).verdict == UNDECIDED
 
 
-def test_few_seeds_decide_where_they_are_significant(rng):
-    assert judge(Part("better", A, (B,)), {A: runs(-1.0, rng, seeds=8), B: runs(0.0, rng, seeds=8)}).verdict == REPRODUCED
-
-
 def test_only_seeds_of_both_sides_are_paired(rng):
     some = {seed + 5: curve for seed, curve in runs(0.0, rng).items()}
     assert judge(Part("better", A, (B,)), {A: runs(-1.0, rng), B: some}).n == 15
@@ -71,13 +67,26 @@ def test_the_best_of_several_rivals_is_the_one_to_beat(rng):
     assert finding.verdict == NOT_REPRODUCED
 
 
+def test_a_rival_without_runs_leaves_it_open(rng):
+    assert judge(Part("better", A, (B, C)), {A: runs(-0.5, rng), B: runs(0.0, rng)}).verdict == UNDECIDED
+
+
+def test_a_rival_is_chosen_among_the_seeds_that_all_have(rng):
+    better = {seed: curve for seed, curve in runs(-1.0, rng).items() if seed != 7}
+    finding = judge(Part("better", A, (B, C)), {A: runs(-0.5, rng), B: runs(0.0, rng), C: better})
+    assert (finding.part.b, finding.n, finding.verdict) == ((C,), 19, UNDECIDED)
+
+
 def test_stalling_and_flat_curves(rng):
-    early = {seed: np.interp(range(310), [0, 50, 309], [1.0, 0.2, 0.1]) for seed in range(20)}
+    early = {seed: np.interp(range(310), [0, 50, 309], [1.0, 0.2, 0.15]) for seed in range(20)}
+    slowing = {seed: np.interp(range(310), [0, 50, 309], [1.0, 0.2, 0.0]) for seed in range(20)}
     steady = {seed: np.interp(range(310), [0, 309], [1.0, 0.0]) + 1e-3 * rng.normal() for seed in range(20)}
     flat = {seed: np.interp(range(310), [0, 309], [1.0, 0.95]) for seed in range(20)}
-    assert [judge(Part("stalls", A), {A: curve}).verdict for curve in (early, steady)] == [REPRODUCED, NOT_REPRODUCED]
-    assert [judge(Part("flat", A), {A: curve}).verdict for curve in (flat, early)] == [REPRODUCED, NOT_REPRODUCED]
-    assert judge(Part("flat", A), {A: flat}).a == pytest.approx(0.05, rel=0.05)
+    for law, holds in (("stalls", [early]), ("flattens", [early, flat]), ("flat", [flat])):
+        for curve in (early, slowing, steady, flat):
+            expected = REPRODUCED if any(curve is other for other in holds) else NOT_REPRODUCED
+            assert judge(Part(law, A), {A: curve}).verdict == expected, law
+    assert judge(Part("flattens", A), {A: early}).b == pytest.approx(0.05, rel=0.3)
 
 
 def test_one_part_against_it_decides_a_claim(rng):
@@ -85,7 +94,8 @@ def test_one_part_against_it_decides_a_claim(rng):
     bad = judge(Part("better", B, (A,)), {A: runs(-1.0, rng), B: runs(0.0, rng)})
     open_one = judge(Part("better", A, (C,)), {})
     for findings, verdict, evidence in (
-        ([good, open_one], REPRODUCED, "1 of 1 hold, 1 open"),
+        ([good], REPRODUCED, "1 of 1 hold"),
+        ([good, open_one], claims.IN_PART, "1 of 1 hold, 1 open"),
         ([good, bad], NOT_REPRODUCED, "1 of 2 hold"),
         ([open_one], UNDECIDED, "1 open"),
     ):

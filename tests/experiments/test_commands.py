@@ -57,7 +57,7 @@ def test_an_interrupted_sweep_says_how_to_continue_and_leaves_nobody_behind(tmp_
     [
         (["reproduce", "nonesuch"], "problem = 'nonesuch': expected one of rosenbrock-linear"),
         (["reproduce", "thomson", "--methods", "mgpc,nonesuch"], "--methods 'nonesuch': expected some of mgpc"),
-        (["reproduce", "thomson", "--methods", "random+free"], "random+free: random has no setting weight_deviation"),
+        (["reproduce", "thomson", "--methods", "random+free"], "--methods 'random+free': expected some of mgpc"),
         (["reproduce", "thomson", "--acquisitions", "lucky"], "--acquisitions 'lucky': expected some of ei"),
         (["reproduce", "thomson", "--features", "0"], "--features '0': expected positive whole numbers"),
         (["reproduce", "thomson", "--features", "13", "--methods", "mgpc"], "expected at most the dimension of the space, 12"),
@@ -93,6 +93,40 @@ def test_claims_and_figures_of_runs(tmp_path, rng):
     assert len(picture) > 20_000
     invoke("figures", "--results", tmp_path, "--out", tmp_path / "figures")
     assert (tmp_path / "figures" / "thomson.png").read_bytes() == picture
+
+
+def test_figures_have_the_papers_panels_and_legend(rng):
+    from infold.experiments import figures
+    from infold.experiments.statistics import Series
+
+    def series(problem: str, method: str, acquisition: str, d: int) -> Series:
+        return Series(problem=problem, method=method, acquisition=acquisition, n_features=d)
+
+    curves = {
+        series("product-of-sines-linear", name, acquisition, 10): {seed: rng.normal(size=n) for seed in range(seeds)}
+        for name, n, seeds in (("vae", 60, 2), ("mgp", 110, 3), ("mgpc", 310, 20))
+        for acquisition in ("ei", "ucb", "pi")
+    }
+    figure = figures.regrets(curves, "product-of-sines-linear", [310, 110])
+    assert [axis.get_title() for axis in figure.axes] == ["EI", "UCB", "PI"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "MGPC-BO (20 seeds)",
+        "MGP-BO (3 seeds)",
+        "VAE-BO (2 seeds)",
+    ]
+    lines = figure.axes[1].get_lines()
+    assert [len(line.get_xdata()) for line in lines] == [301, 101, 51]
+    runs = curves[series("product-of-sines-linear", "mgpc", "ucb", 10)]
+    np.testing.assert_allclose(lines[0].get_ydata(), np.mean(list(runs.values()), axis=0)[9:])
+    thomson = {series("thomson", "add", "pi", d): {0: rng.normal(size=30)} for d in (2, 3, 4, 6)}
+    panels = figures.regrets(thomson, "thomson", [310, 110]).axes
+    assert [axis.get_title() for axis in panels] == [f"d = {d}, PI" for d in (2, 3, 4, 6)]
+
+
+def test_the_help_names_the_defaults(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "[default: all cores]" in invoke("reproduce", "--help")
+    assert "[default: ei]" in invoke("run", "--help")
 
 
 def test_the_vae_runs_on_a_test_problem():

@@ -3,6 +3,8 @@
 import os
 import signal
 import threading
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -79,8 +81,10 @@ def test_a_stopped_sweep_continues_and_repeats_nothing(tmp_path, reference, monk
     assert values(store) == reference
     assert reports[0][2] >= 30
     assert reports[-1] == (4, 0, 4 * SMALL)
-    assert all(run.state is None for run in store.runs())
     runner.sweep(cells(), store, _nobody, evaluations=SMALL)
+    longer = runner.sweep(cells(), store, runner.local(2), evaluations=SMALL + 2)
+    assert longer.done == 4
+    assert {cell: found[:SMALL] for cell, found in values(store).items()} == reference
 
 
 def _nobody():
@@ -105,6 +109,34 @@ def test_lost_processes_are_replaced(tmp_path, reference, monkeypatch):
     assert victims
     assert (outcome.done, outcome.failed) == (4, {})
     assert values(Store(tmp_path)) == reference
+
+
+class Fragile(Executor):
+    """Works in this process; the calls whose numbers are in `broken` find all workers lost."""
+
+    def __init__(self, broken: set[int]) -> None:
+        self.calls, self.broken = 0, broken
+
+    def submit(self, function, *args):
+        self.calls += 1
+        if self.calls in self.broken:
+            raise BrokenExecutor
+        future = Future()
+        future.set_result(function(*args))
+        return future
+
+
+def test_no_run_is_lost_when_the_workers_are_found_dead(tmp_path, reference):
+    executor = Fragile({2, 6, 9})
+    outcome = runner.sweep(cells(), Store(tmp_path), lambda: nullcontext(runner.Workers(executor, 2)), evaluations=SMALL)
+    assert (outcome.done, outcome.failed) == (4, {})
+    assert values(Store(tmp_path)) == reference
+
+
+def test_workers_that_die_again_and_again_end_the_sweep(tmp_path):
+    executor = Fragile(set(range(100)))
+    with pytest.raises(ChildProcessError, match="all workers were lost 3 times in a row"):
+        runner.sweep(cells(), Store(tmp_path), lambda: nullcontext(runner.Workers(executor, 2)), evaluations=SMALL)
 
 
 def test_one_run_that_fails_does_not_stop_the_others(tmp_path):

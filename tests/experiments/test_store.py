@@ -41,14 +41,28 @@ def test_a_table_holds_all_that_the_curves_are_made_of(tmp_path, rng):
         np.testing.assert_array_equal(steps, np.minimum.accumulate(run.values))
 
 
-def test_a_file_goes_before_a_row_of_the_table(tmp_path):
+def test_the_longer_run_goes_before_the_shorter_one(tmp_path):
     store = Store(tmp_path)
     store.write(Run(cell=CELL, values=(5.0, 4.0)))
     store.write_table()
     store.write(Run(cell=CELL, values=(5.0, 3.0, 1.0)))
     assert store.table()["best"].tolist() == [5.0, 3.0, 1.0]
     store.write_table()
+    store.write(Run(cell=CELL, values=(9.0,)))
+    assert store.read(CELL).values == (5.0, 3.0, 1.0)
+    store.path(CELL).unlink()
+    store.write(Run(cell=CELL, values=(9.0,)))
     assert store.table()["best"].tolist() == [5.0, 3.0, 1.0]
+    store.write(Run(cell=CELL, values=(9.0, 8.0, 7.0)))
+    assert store.table()["best"].tolist() == [9.0, 8.0, 7.0]
+
+
+def test_the_state_is_kept_until_the_run_has_the_length_of_the_papers(tmp_path):
+    store = Store(tmp_path)
+    store.write(Run(cell=CELL, values=(1.0,) * 309, state="a text"))
+    assert store.read(CELL).state == "a text"
+    store.write(Run(cell=CELL, values=(1.0,) * 310, state="a text"))
+    assert store.read(CELL).state is None
 
 
 def test_an_empty_folder_has_an_empty_table(tmp_path):
@@ -64,6 +78,9 @@ def test_files_that_are_something_else_are_told(tmp_path):
     path.write_text(text[:-20])
     with pytest.raises(ValueError, match=r"mgpc-pi-d3-s4\.json is not a run of an experiment of infold, or is cut short"):
         store.runs()
+    path.write_text(json.dumps({**json.loads(text), "cell": {"colour": "red"}}))
+    with pytest.raises(ValueError, match="is not a run of an experiment of infold"):
+        store.read(CELL)
     path.write_text(json.dumps({**json.loads(text), "version": 99}))
     with pytest.raises(ValueError, match="has version 99"):
         store.read(CELL)

@@ -25,7 +25,8 @@ def test_map_stays_in_the_box_and_inverts_on_the_subspace(dimension, features, r
 
 @pytest.mark.parametrize("dimension", [2, 6, 30])
 def test_places_are_remembered_where_clipping_hides_them(dimension, rng):
-    a, embedding = random_basis(dimension, dimension // 2, 1), Rembo().embedding(dimension, dimension // 2, 1)
+    a = random_basis(dimension, dimension // 2, 1)
+    embedding = Rembo().embedding(a.ravel(), dimension, dimension // 2)
     corners = rng.integers(2, size=(30, dimension // 2)).astype(float)
     x = from_subspace(a, corners)
     if dimension < 30:

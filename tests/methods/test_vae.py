@@ -7,7 +7,7 @@ from scipy import stats
 
 from infold import methods, problems
 from infold.history import History
-from infold.methods import vae
+from infold.methods import RandomSearch, vae
 from infold.methods.vae import Task, Vae
 from infold.surrogate.warp import probit
 
@@ -66,6 +66,29 @@ def test_the_extra_evaluations_are_not_those_of_the_run():
     of_the_run = [problem.observe(x[0], 0, trial) - problem(x[0]) for trial in range(310)]
     assert not np.any(np.isclose(of_the_run, noise[0], atol=1e-9))
     assert not np.array_equal(x, vae.pairs(QUICK._replace(seed=1))[0])
+    initial = RandomSearch(design="uniform").suggest(History(np.empty((0, 12)), np.empty(0)), 10, (0, 0)).x
+    assert np.min(np.linalg.norm(x[:, None] - initial, axis=2)) > 0.1
+
+
+def test_a_run_keeps_its_own_autoencoder(rng, monkeypatch):
+    """Another machine may train another one, if only by rounding."""
+    method = Vae(problem="thomson", n_features=2, n_pairs=100, n_steps=20, n_candidates=50, n_starts=5, max_iterations=3)
+    history = History(rng.uniform(size=(6, 12)), rng.normal(size=6))
+    first = method.suggest(history, 1, (0, 0))
+    expected = method.suggest(history, 1, (0, 1), first.cache)
+    monkeypatch.setattr(vae, "train", None)
+    np.testing.assert_array_equal(method.suggest(history, 1, (0, 1), first.cache).x, expected.x)
+
+
+def test_training_that_diverges_ends_in_random_points(rng, monkeypatch, caplog):
+    def diverge(task):
+        raise FloatingPointError("training of the autoencoder diverged")
+
+    monkeypatch.setattr(vae, "train", diverge)
+    suggestion = Vae(problem="thomson").suggest(History(rng.uniform(size=(6, 12)), rng.normal(size=6)), 2, (0, 0))
+    assert suggestion.x.shape == (2, 12)
+    assert suggestion.diagnostics["fallback"] == "random"
+    assert "diverged; suggesting random points instead" in caplog.text
 
 
 def test_training_is_kept_by_problem_and_seed(tmp_path, monkeypatch, caplog):
@@ -90,7 +113,7 @@ def test_training_is_kept_by_problem_and_seed(tmp_path, monkeypatch, caplog):
 
 def test_the_data_lie_in_the_box_and_suggestions_are_where_the_cache_says(rng):
     method = Vae(problem="thomson", n_features=2, n_pairs=100, n_steps=20, n_candidates=50, n_starts=5, max_iterations=3)
-    embedding = method.embedding(12, 2, 0)
+    embedding = method.embedding(method.parameters(12, 2, 0), 12, 2)
     inside = embedding.place(vae.pairs(QUICK)[0])
     assert np.all((inside > 0) & (inside < 1))
     history = History(rng.uniform(size=(6, 12)), rng.normal(size=6))

@@ -22,12 +22,12 @@ _PACKAGES = ("joblib", "matplotlib", "optax", "pandas", "pyarrow")
 @app.command()
 def reproduce(
     problem: Annotated[str, typer.Argument(help="A test problem; `infold problems` lists them.")],
-    names: Annotated[str | None, typer.Option("--methods", help="Separated by commas.  [default: the paper's nine]")] = None,
-    acquisitions: Annotated[str | None, typer.Option(help="Separated by commas.  [default: ei,ucb,pi; thomson: pi]")] = None,
-    features: Annotated[str | None, typer.Option(help="Dimensions of the feature space.  [default: the paper's]")] = None,
+    names: Annotated[str | None, typer.Option("--methods", help="Separated by commas.  \\[default: the paper's nine]")] = None,
+    acquisitions: Annotated[str | None, typer.Option(help="Separated by commas.  \\[default: ei,ucb,pi; thomson: pi]")] = None,
+    features: Annotated[str | None, typer.Option(help="Dimensions of the feature space.  \\[default: the paper's]")] = None,
     seeds: Annotated[int, typer.Option(help="Runs of each kind, with seeds from 0.")] = 20,
     iterations: Annotated[int, typer.Option(help="Suggestions per run, after 10 initial evaluations.")] = 300,
-    jobs: Annotated[int | None, typer.Option(help="Runs at once, one core each.  [default: all cores]")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Runs at once, one core each.  \\[default: all cores]")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask cluster to run on instead.")] = None,
     results: Results = Path("results"),
 ) -> None:
@@ -44,7 +44,12 @@ def reproduce(
         if dask is not None:
             need("--dask", ["distributed"], "dask")
         _checks.one_of("problem", problem, problems.NAMES)
-        variants = [f"{name}+{variant}" for name in methods.NAMES for variant in runner.VARIANTS]
+        variants = [
+            f"{name}+{variant}"
+            for name in methods.NAMES
+            for variant, settings in runner.VARIANTS.items()
+            if settings.keys() <= set(methods.settings_of(name))
+        ]
         cells = runner.grid(
             problem,
             list(figures.LEGEND) if names is None else listed("methods", names, [*methods.NAMES, *variants]),
@@ -77,8 +82,9 @@ def reproduce(
         raise typer.Exit(130) from None
     for cell, error in outcome.failed.items():
         console.print(f"{cell}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-    _summarize(store, cells, evaluations)
-    console.print(f"runs kept in {store.write_table()}", highlight=False, soft_wrap=True)
+    with told_plainly():
+        _summarize(store, cells, evaluations)
+        console.print(f"runs kept in {store.write_table()}", highlight=False, soft_wrap=True)
     if outcome.failed:
         raise typer.Exit(1)
 
@@ -119,7 +125,7 @@ def claims_command(
             table.add_column(heading, no_wrap=heading != "what the paper says")
         for claim, findings in judged:
             table.add_row(claim.name, claims.verdict(findings), claims.evidence(findings), claim.text)
-        table.add_row("COST", cost[0], "", claims.COST)
+        table.add_row("COST", cost[0], "", f"{claims.COST} ({cost[1]})")
         console.print(table)
         if markdown is not None:
             markdown.write_text(claims.to_markdown(judged, cost), encoding="utf-8")
@@ -141,7 +147,8 @@ def figures_command(
         out.mkdir(parents=True, exist_ok=True)
         for problem in sorted({series.problem for series in curves}):
             path = out / f"{problem}.png"
-            figures.regrets(curves, problem, [runner.N_INITIAL + n for n in (runner.ITERATIONS, claims.LOOK)], path)
+            lengths = [runner.N_INITIAL + n for n in (runner.ITERATIONS, claims.LOOK)]
+            figures.regrets(curves, problem, lengths).savefig(path, dpi=130)
             console.print(f"drawn to {path}", highlight=False, soft_wrap=True)
 
 

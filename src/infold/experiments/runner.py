@@ -6,12 +6,13 @@ often a killed worker made it begin again, does not change the numbers. The stat
 
 import dataclasses
 import itertools
+import logging
 import signal
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from infold import _checks, methods, problems
-from infold.experiments.store import Cell, Run, Store, finished
+from infold.experiments.store import PAPER_EVALUATIONS, PAPER_INITIAL, Cell, Run, Store
 
-N_INITIAL, ITERATIONS = 10, 300
+N_INITIAL, ITERATIONS = PAPER_INITIAL, PAPER_EVALUATIONS - PAPER_INITIAL
 STEP = 20  # evaluations; a few seconds, so that starting a step costs little and a killed one loses little
 VARIANTS: dict[str, dict[str, Any]] = {
     "free": {"weight_deviation": None},
@@ -29,6 +30,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "uniform": {"design": "uniform"},
 }
 """Settings that depart from a method's own: the paper's objective, without and with orthonormal weights; random search."""
+_log = logging.getLogger(__name__)
 _TRIES = 3  # times in a row that all workers may be lost without a step being done
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}  # faster; the same numbers
 
@@ -82,7 +84,7 @@ def method(cell: Cell) -> methods.Method:
 
 
 def advance(run: Run, evaluations: int) -> Run:
-    """The run continued, or begun, until it has so many evaluations."""
+    """The run continued until it has so many evaluations; begun, where there is no state to continue from."""
     from infold.compilation import cache_compilations
     from infold.optimizer import Optimizer
 
@@ -150,7 +152,10 @@ def local(jobs: int) -> Open:
 
 
 def dask(address: str) -> Open:
-    """The workers of a Dask cluster, which need infold but none of this machine's files."""
+    """The workers of a Dask cluster, which need infold but none of this machine's files; one step at a time on each.
+
+    More threads in one worker would share a process and gain nothing.
+    """
 
     @contextmanager
     def opened() -> Iterator[Workers]:
@@ -161,10 +166,10 @@ def dask(address: str) -> Open:
         except OSError as error:
             raise ValueError(f"no Dask cluster answers at {address}: {error}") from error
         with client:
-            capacity = sum(client.nthreads().values())
-            if not capacity:
+            n_workers = len(client.nthreads())
+            if not n_workers:
                 raise ValueError(f"the Dask cluster at {address} has no workers")
-            yield Workers(client.get_executor(pure=False), capacity)
+            yield Workers(client.get_executor(pure=False), n_workers)
 
     return opened
 
@@ -195,7 +200,8 @@ def sweep(
         if len(run.values) >= evaluations:
             outcome.done += 1
         else:
-            waiting.append(run if run.state else Run(cell=cell))
+            waiting.append(run)
+    n_cells = outcome.done + len(waiting)
     losses = 0
     while waiting:
         running: dict[Future, Run] = {}
@@ -203,34 +209,40 @@ def sweep(
             try:
                 while waiting or running:
                     while waiting and len(running) < workers.capacity:
-                        run = waiting.popleft()
+                        run = waiting[0]
                         until = min(evaluations, len(run.values) + STEP)
                         running[workers.executor.submit(advance, run, until)] = run
+                        waiting.popleft()  # not before it has been taken
                     if report is not None:
                         report(outcome.done, len(running), n_evaluations)
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         before = running[future]
                         try:
-                            run = finished(future.result(), evaluations)
-                        except BrokenExecutor:
+                            run = future.result()
+                        except (BrokenExecutor, CancelledError):
                             raise
                         except Exception as error:
                             del running[future]
                             outcome.failed[before.cell] = f"{type(error).__name__}: {error}"
+                            _log.info("%s failed", before.cell, exc_info=error)
                             continue
                         del running[future]
                         store.write(run)
                         losses = 0
                         n_evaluations += len(run.values) - len(before.values)
-                        if run.state is None:
+                        if len(run.values) >= evaluations:
                             outcome.done += 1
                         else:
                             waiting.appendleft(run)
-            except BrokenExecutor:
+            except (BrokenExecutor, CancelledError) as error:
                 losses += 1
                 if losses == _TRIES:
-                    raise
+                    raise ChildProcessError(
+                        f"all workers were lost {_TRIES} times in a row, perhaps for want of memory: fewer at once may help. "
+                        "What was done is kept, and the same command continues"
+                    ) from error
                 waiting.extendleft(running.values())
+    assert outcome.done + len(outcome.failed) == n_cells
     if report is not None:
         report(outcome.done, 0, n_evaluations)
     return outcome

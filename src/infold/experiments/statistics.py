@@ -1,7 +1,7 @@
 """Regret over evaluations, and tests of who ends lower."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,9 +25,6 @@ class Series:
     method: str
     acquisition: str
     n_features: int
-
-    def seed(self, seed: int) -> Cell:
-        return Cell(**asdict(self), seed=seed)
 
 
 Curves = dict[Series, dict[int, Float[np.ndarray, "n"]]]

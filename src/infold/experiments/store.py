@@ -1,11 +1,12 @@
 """Where runs of experiments are kept: one small file each, and all of them as one table.
 
-A file is versioned JSON. While its run is under way it also holds the state from which the run continues.
+A file is versioned JSON. Until its run has the length of the paper's it also holds the state from which the run continues.
 """
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT, VERSION = "infold-experiment", 1
+PAPER_INITIAL, PAPER_EVALUATIONS = 10, 310
 TABLE = "runs.parquet"
 
 
@@ -72,34 +74,57 @@ class Store:
         return _read(path) if path.exists() else Run(cell=cell)
 
     def write(self, run: Run) -> None:
-        """Keep the run, in place of what was known of it."""
+        """Keep the run, in place of what was known of it unless that went further."""
+        if len(self.read(run.cell).values) > len(run.values):
+            return
         path = self.path(run.cell)
         path.parent.mkdir(parents=True, exist_ok=True)
-        contents = {"format": FORMAT, "version": VERSION, "cell": asdict(run.cell), "seconds": round(run.seconds, 3)}
-        runfile.replace(path, json.dumps({**contents, "values": run.values, "state": run.state}) + "\n")
+        contents = {
+            "format": FORMAT,
+            "version": VERSION,
+            "infold": _version(),
+            "cell": asdict(run.cell),
+            "seconds": round(run.seconds, 3),
+            "values": run.values,
+            "state": run.state if len(run.values) < PAPER_EVALUATIONS else None,
+        }
+        runfile.replace(path, json.dumps(contents) + "\n")
 
     def runs(self) -> list[Run]:
         """All runs, as far as they went."""
         return [_read(path) for path in sorted(self.folder.glob("*/*.json"))]
 
     def table(self) -> "pd.DataFrame":
-        """All runs of the folder's table and of its files, as `tabulate` has them; a file goes before a row."""
+        """All runs of the folder's table and of its files, as `tabulate` has them; of two the longer, of equals the file's."""
         import pandas as pd
 
         path = self.folder / TABLE
         new = tabulate(self.runs())
         if not path.exists():
             return new
-        old = pd.read_parquet(path)
         key = list(Cell.__dataclass_fields__)
-        known = old[key].merge(new[key].drop_duplicates(), how="left", indicator=True)["_merge"].to_numpy() == "both"
-        return pd.concat([old[~known], new], ignore_index=True).sort_values([*key, "evaluations"], ignore_index=True)
+        both = pd.concat([pd.read_parquet(path).assign(new=False), new.assign(new=True)], ignore_index=True)
+        both["length"] = both.groupby([*key, "new"])["evaluations"].transform("max")
+        order = both.groupby(key)[["length"]].transform("max")["length"]
+        longest = both[both["length"] == order]
+        chosen = longest[longest["new"] == longest.groupby(key)["new"].transform("max")]
+        return chosen.drop(columns=["new", "length"]).sort_values([*key, "evaluations"], ignore_index=True)
 
     def write_table(self) -> Path:
         """Bring the folder's table up to date."""
         path = self.folder / TABLE
-        self.table().to_parquet(path, index=False, compression="zstd")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(".tmp")
+        self.table().to_parquet(temporary, index=False, compression="zstd")
+        temporary.replace(path)
         return path
+
+
+def _version() -> str:
+    try:
+        return version("infold")
+    except PackageNotFoundError:  # run from its source
+        return "unknown"
 
 
 def _read(path: Path) -> Run:
@@ -111,7 +136,10 @@ def _read(path: Path) -> Run:
         version=VERSION,
         required=("cell", "values", "seconds", "state"),
     )
-    return Run(cell=Cell(**data["cell"]), values=tuple(data["values"]), seconds=data["seconds"], state=data["state"])
+    try:
+        return Run(cell=Cell(**data["cell"]), values=tuple(data["values"]), seconds=data["seconds"], state=data["state"])
+    except TypeError as error:
+        raise ValueError(f"{path} is not a run of an experiment of infold: {error}") from error
 
 
 def tabulate(runs: Iterable[Run]) -> "pd.DataFrame":
@@ -129,8 +157,3 @@ def tabulate(runs: Iterable[Run]) -> "pd.DataFrame":
     columns = [*Cell.__dataclass_fields__, "evaluations", "best", "seconds"]
     kinds = {"n_features": "int64", "seed": "int64", "evaluations": "int64", "best": "float64", "seconds": "float64"}
     return pd.DataFrame(rows, columns=columns).astype(kinds).sort_values(columns[:-2], ignore_index=True)
-
-
-def finished(run: Run, evaluations: int) -> Run:
-    """The run without the state it no longer needs, once it has so many evaluations."""
-    return replace(run, state=None) if len(run.values) >= evaluations else run

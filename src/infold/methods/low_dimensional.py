@@ -1,6 +1,7 @@
 """A GP on a box of few dimensions that a fixed map takes into the unit cube: what REMBO and VAE-BO have in common."""
 
 import dataclasses
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,12 +14,14 @@ from infold.acquisition.functions import Acquisition
 from infold.history import History
 from infold.methods.base import Cache, Key, Suggestion, features
 from infold.methods.full_space import FullSpace
+from infold.methods.random import RandomSearch
+
+_log = logging.getLogger(__name__)
 
 
 class Embedding(NamedTuple):
     """Maps between places v of the box, which is scaled to the unit cube, and points x, one per row."""
 
-    n_features: int
     place: Callable[[Float[np.ndarray, "n D"]], Float[np.ndarray, "n d"]]
     point: Callable[[Float[np.ndarray, "n d"]], Float[np.ndarray, "n D"]]
 
@@ -57,20 +60,37 @@ class LowDimensional:
             max_iterations=self.max_iterations,
         )
 
-    def embedding(self, dimension: int, n_features: int, seed: int) -> Embedding:
-        """The map of a run."""
+    def n_parameters(self, dimension: int, n_features: int) -> int:
+        """How many numbers `parameters` returns."""
+        raise NotImplementedError
+
+    def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, "p"]:
+        """The numbers that make the map of a run. They are computed once per run and kept in the cache."""
+        raise NotImplementedError
+
+    def embedding(self, parameters: Float[np.ndarray, "p"], dimension: int, n_features: int) -> Embedding:
+        """The map."""
         raise NotImplementedError
 
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
-        """q points from the box. The cache remembers where in it they are."""
-        n_features = features(self.n_features, history.dimension)
-        embedding = self.embedding(history.dimension, n_features, key[0])
-        known = (cache or {}).get("places", np.empty(0))
-        known = known.reshape(-1, n_features) if known.size % n_features == 0 else np.empty((0, n_features))
+        """q points from the box. The cache remembers the map, and where in the box the points are."""
+        d = features(self.n_features, history.dimension)
+        cache = dict(cache or {})
+        parameters = cache.get("embedding", np.empty(0))
+        if parameters.shape != (self.n_parameters(history.dimension, d),) or not np.all(np.isfinite(parameters)):
+            try:
+                parameters = self.parameters(history.dimension, d, key[0])
+            except FloatingPointError as error:
+                _log.warning("%s; suggesting random points instead", error)
+                return dataclasses.replace(RandomSearch().suggest(history, q, key), diagnostics={"fallback": "random"})
+        embedding = self.embedding(parameters, history.dimension, d)
+        known = cache.get("places", np.empty(0))
+        known = known.reshape(-1, d) if known.size % d == 0 else np.empty((0, d))
         inside = History(located(embedding, history.x, known), history.y, located(embedding, history.pending, known))
         suggestion = self._inside().suggest(inside, q, key, cache)
         places = np.ravel(np.concatenate([known, suggestion.x]))
-        return dataclasses.replace(suggestion, x=embedding.point(suggestion.x), cache={**suggestion.cache, "places": places})
+        kept = {**suggestion.cache, "embedding": parameters, "places": places}
+        return dataclasses.replace(suggestion, x=embedding.point(suggestion.x), cache=kept)
 
 
 def located(embedding: Embedding, x: Float[np.ndarray, "n D"], known: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "n d"]:

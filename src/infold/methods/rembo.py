@@ -21,9 +21,15 @@ from infold.methods.low_dimensional import Embedding, LowDimensional
 class Rembo(LowDimensional):
     """Bayesian optimization in the random subspace that the seed chooses."""
 
-    def embedding(self, dimension: int, n_features: int, seed: int) -> Embedding:
-        a = random_basis(dimension, n_features, seed)
-        return Embedding(n_features, functools.partial(to_subspace, a), functools.partial(from_subspace, a))
+    def n_parameters(self, dimension: int, n_features: int) -> int:
+        return dimension * n_features
+
+    def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, "p"]:
+        return np.ravel(random_basis(dimension, n_features, seed))
+
+    def embedding(self, parameters: Float[np.ndarray, "p"], dimension: int, n_features: int) -> Embedding:
+        a = parameters.reshape(dimension, n_features)
+        return Embedding(functools.partial(to_subspace, a), functools.partial(from_subspace, a))
 
 
 def random_basis(dimension: int, n_features: int, seed: int) -> Float[np.ndarray, "D d"]:

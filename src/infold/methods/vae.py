@@ -11,6 +11,7 @@ The autoencoder is trained on evaluations made before the run, which its budget 
 """
 
 import functools
+import importlib.util
 import json
 import logging
 import math
@@ -38,7 +39,7 @@ _HIDDEN = 64  # units of the hidden layer of encoder, decoder and property predi
 _BATCH = 100  # pairs per step
 _RATE = 2e-3  # of Adam; the loss levels off within the default number of steps on the four problems
 _MARGIN = 0.2  # on either side of the encoded data, as the paper's code has it
-_PAIRS, _TRAINING = 2, 3  # streams of randomness of a run's seed
+_PAIRS, _TRAINING = (2, 2), (3, 2)  # streams of randomness of a run's seed; (i,) alone is that of its initial point i
 _FIRST_TRIAL = 1_000_000  # trial numbers of the extra evaluations, so that their noise is not that of the run
 _log = logging.getLogger(__name__)
 
@@ -56,6 +57,8 @@ class Vae(LowDimensional):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if importlib.util.find_spec("optax") is None:
+            raise ImportError("vae needs optax: pip install 'infold[experiments]'")
         if self.problem is None:
             raise ValueError(
                 "problem = None: vae is trained on evaluations made before the run; "
@@ -65,20 +68,28 @@ class Vae(LowDimensional):
         _checks.at_least("n_pairs", self.n_pairs, _BATCH)
         _checks.at_least("n_steps", self.n_steps, 1)
 
-    def embedding(self, dimension: int, n_features: int, seed: int) -> Embedding:
+    def n_parameters(self, dimension: int, n_features: int) -> int:
+        return _n_weights(dimension, n_features) + 2 * n_features
+
+    def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, "p"]:
+        """Weights, then the limits of the encoded pairs."""
         expected = problems.get(str(self.problem)).dimension
         if dimension != expected:
             raise ValueError(f"the space has dimension {dimension}: {self.problem}, which vae was made for, has {expected}")
         trained = train(Task(str(self.problem), n_features, self.n_pairs, self.n_steps, seed))
-        low, high = trained.low - _MARGIN, trained.high + _MARGIN
+        return np.concatenate([trained.weights, trained.low, trained.high])
+
+    def embedding(self, parameters: Float[np.ndarray, "p"], dimension: int, n_features: int) -> Embedding:
+        weights, low, high = np.split(parameters, [-2 * n_features, -n_features])
+        low, width = low - _MARGIN, high - low + 2.0 * _MARGIN
 
         def place(x: np.ndarray) -> np.ndarray:
-            return np.clip((encode(trained.weights, x, n_features) - low) / (high - low), 0.0, 1.0)
+            return np.clip((encode(weights, x, n_features) - low) / width, 0.0, 1.0)
 
         def point(v: np.ndarray) -> np.ndarray:
-            return decode(trained.weights, low + v * (high - low), dimension)
+            return decode(weights, low + v * width, dimension)
 
-        return Embedding(n_features, place, point)
+        return Embedding(place, point)
 
 
 class Task(NamedTuple):
@@ -102,20 +113,24 @@ class Trained(NamedTuple):
 def pairs(task: Task) -> tuple[Float[np.ndarray, "n D"], Float[np.ndarray, "n"]]:
     """The extra evaluations."""
     problem = problems.get(task.problem)
-    x = np.random.default_rng([task.seed, _PAIRS]).uniform(size=(task.n_pairs, problem.dimension))
+    x = np.random.default_rng([task.seed, *_PAIRS]).uniform(size=(task.n_pairs, problem.dimension))
     return x, np.array([problem.observe(point, task.seed, _FIRST_TRIAL + i) for i, point in enumerate(x)])
 
 
 @functools.lru_cache(maxsize=8)
 def train(task: Task) -> Trained:
     """The autoencoder of the task, from the user's cache folder where an earlier run has left it there."""
-    path = user_folder() / "vae" / ("-".join(map(str, task)) + ".json")
+    constants = (_HIDDEN, _BATCH, _RATE)
     try:
+        path = user_folder() / "vae" / ("-".join(map(str, (*task, *constants))) + ".json")
         return _read(path)
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
         _log.warning("%s; training the autoencoder again", error)
+    except RuntimeError as error:  # a user without a home
+        _log.warning("the trained autoencoder is not kept: %s", error)
+        return _train(task)
     trained = _train(task)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -145,7 +160,7 @@ def _train(task: Task) -> Trained:
     x, y = pairs(task)
     dimension, d = x.shape[1], task.n_features
     data = jnp.asarray(probit(x)), jnp.asarray(Standardization.of(y).apply(y))
-    rng = np.random.default_rng([task.seed, _TRAINING])
+    rng = np.random.default_rng([task.seed, *_TRAINING])
     optimizer = optax.adam(_RATE)
 
     def step(state: tuple, key: Array) -> tuple[tuple, Array]:
@@ -168,6 +183,10 @@ def _train(task: Task) -> Trained:
 def _layers(dimension: int, d: int) -> list[tuple[int, int]]:
     """Inputs and outputs of each: two of the encoder, two of the decoder, two of the property predictor."""
     return [(dimension, _HIDDEN), (_HIDDEN, 2 * d), (d, _HIDDEN), (_HIDDEN, dimension), (d, _HIDDEN), (_HIDDEN, 1)]
+
+
+def _n_weights(dimension: int, d: int) -> int:
+    return sum((n + 1) * m for n, m in _layers(dimension, d)) + 2
 
 
 def _initial_weights(dimension: int, d: int, rng: np.random.Generator) -> np.ndarray:

@@ -15,7 +15,7 @@ def told_plainly() -> Iterator[None]:
     """Misuse ends the program with the error's text instead of a traceback."""
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from None
 

@@ -1,0 +1,1 @@
+"""infold inside other tools."""

@@ -1,0 +1,254 @@
+"""Optuna's own suites for samplers, and what they do not ask."""
+
+import pickle
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.trial import TrialState, create_trial
+
+from infold.integrations import _optuna_private as private
+from infold.integrations.optuna import InfoldSampler, _Coding
+from infold.methods import by_name
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+CHEAP = {
+    "full_space": {"n_candidates": 64, "n_starts": 4, "max_iterations": 5},
+    "mgpc": {"n_features": 1, "n_candidates": 64, "n_starts": 4, "max_iterations": 5, "max_search_iterations": 5},
+}
+
+
+def cheap(name: str = "full_space", **settings) -> InfoldSampler:
+    return InfoldSampler(method=by_name(name, **CHEAP[name]), **{"n_startup_trials": 2, "seed": 0, **settings})
+
+
+@pytest.mark.parametrize("name", CHEAP)
+class _Suite:
+    @pytest.fixture
+    def sampler(self, name: str) -> Callable[[], InfoldSampler]:
+        return lambda: cheap(name)
+
+
+class TestInfoldSampler(_Suite, BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    pass
+
+
+MIXED = {
+    "linear": FloatDistribution(-1.0, 2.0),
+    "log": FloatDistribution(1e-7, 1.0, log=True),
+    "stepped": FloatDistribution(-10.2, 10.2, step=0.1),
+    "int": IntDistribution(-10, 10),
+    "int log": IntDistribution(1, 100, log=True),
+    "int step": IntDistribution(3, 9, step=2),
+    "kind": CategoricalDistribution(["a", 1, None, True]),
+}
+
+
+def test_everything_that_is_decoded_lies_in_its_distribution_and_encodes_to_itself(rng):
+    coding = _Coding(MIXED)
+    assert coding.space.dimension == 6 + 4
+    corners = [np.zeros(10), np.ones(10), *rng.integers(2, size=(50, 10)).astype(float)]
+    for unit in (*corners, *rng.uniform(size=(500, 10))):
+        values = coding.decode(unit)
+        for name, distribution in MIXED.items():
+            assert private.contains(distribution, values[name]), (name, values[name])
+        again = coding.decode(coding.encode(values))
+        assert {name: distribution.to_internal_repr(again[name]) for name, distribution in MIXED.items()} == pytest.approx(
+            {name: distribution.to_internal_repr(values[name]) for name, distribution in MIXED.items()}, rel=1e-12
+        )
+
+
+def test_optuna_takes_the_suggested_values_as_they_are():
+    """It resamples silently what does not fit a distribution."""
+    study = optuna.create_study(sampler=cheap())
+    returned = []
+    sample = study.sampler.sample_relative
+    study.sampler.sample_relative = lambda *args: returned.append(sample(*args)) or returned[-1]
+    for i in range(12):
+        trial = study.ask(MIXED)
+        study.tell(trial, float(i % 5))
+        assert i < 3 or returned[-1]
+        for name, value in returned[-1].items():
+            assert trial.params[name] == value
+            assert type(trial.params[name]) is type(value)
+
+
+def quadratic(trial: optuna.Trial) -> float:
+    return sum(trial.suggest_float(f"x{i}", -1.0, 1.0) ** 2 for i in range(4))
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_studies_of_either_direction_get_better(direction):
+    sign = 1.0 if direction == "minimize" else -1.0
+    study = optuna.create_study(direction=direction, sampler=InfoldSampler(method="full_space", n_startup_trials=5, seed=1))
+    study.optimize(lambda trial: sign * quadratic(trial), n_trials=25)
+    values = sign * np.array([trial.value for trial in study.trials])
+    assert np.min(values[5:]) < 0.25 * np.min(values[:5])
+
+
+def test_the_same_seed_gives_the_same_trials_and_reseeding_others():
+    def run(reseed: bool) -> list:
+        sampler = cheap(seed=3)
+        if reseed:
+            sampler.reseed_rng()
+        study = optuna.create_study(sampler=sampler)
+        study.optimize(quadratic, n_trials=5)
+        return [trial.params for trial in study.trials]
+
+    assert run(False) == run(False)
+    assert run(True) != run(False)
+
+
+def test_the_sampler_pickles_in_the_middle_of_a_study():
+    study = optuna.create_study(sampler=cheap())
+    study.optimize(quadratic, n_trials=5)
+    copy = pickle.loads(pickle.dumps(study.sampler))
+    trial = study.ask()
+    space = copy.infer_relative_search_space(study, trial._cached_frozen_trial)
+    args = (study, trial._cached_frozen_trial, space)
+    assert copy.sample_relative(*args) == study.sampler.sample_relative(*args)
+
+
+def finished(study: optuna.Study, n: int, rng) -> None:
+    for _ in range(n):
+        params = {f"x{i}": float(v) for i, v in enumerate(rng.uniform(-1, 1, size=4))}
+        distributions = {name: FloatDistribution(-1.0, 1.0) for name in params}
+        study.add_trial(create_trial(params=params, distributions=distributions, value=sum(v**2 for v in params.values())))
+
+
+def history_seen(study: optuna.Study, **settings):
+    """What the sampler's method is given."""
+    sampler = cheap(**settings)
+    trial = study.ask()._cached_frozen_trial
+    space = sampler.infer_relative_search_space(study, trial)
+    coding = _Coding(space)
+    return sampler._history(study, trial, coding, sampler._memory.of(study.study_name, coding))
+
+
+def test_running_trials_are_pending_until_they_are_too_old(rng):
+    study = optuna.create_study(sampler=cheap())
+    finished(study, 4, rng)
+    space = {f"x{i}": FloatDistribution(-1.0, 1.0) for i in range(4)}
+    study.ask(space)
+    study.ask(space)
+    assert len(history_seen(study).pending) == 2
+    assert len(history_seen(study, max_running_seconds=1e-9).pending) == 0
+
+
+def test_a_worker_announces_what_it_will_evaluate(rng):
+    """Its parameters reach the storage one by one, when the objective asks for them; another worker knows them before."""
+    study = optuna.create_study(sampler=cheap())
+    finished(study, 4, rng)
+    waiting = study.ask()
+    waiting.suggest_float("x0", -1.0, 1.0)
+    assert len(study.trials[-1].params) == 1
+    pending = history_seen(study).pending
+    assert len(pending) == 1
+    rest = [waiting.suggest_float(f"x{i}", -1.0, 1.0) for i in range(4)]
+    np.testing.assert_allclose(2 * pending[0] - 1, rest, atol=1e-12)
+
+
+def test_parallel_suggestions_are_distinct_even_among_few_choices():
+    study = optuna.create_study(sampler=cheap())
+    space = {"a": CategoricalDistribution(list("abcd")), "b": IntDistribution(1, 3)}
+    for i, (a, b) in enumerate([("a", 1), ("b", 2), ("c", 3)]):
+        study.add_trial(create_trial(params={"a": a, "b": b}, distributions=space, value=float(i)))
+    seen = {tuple(study.ask(space).params.values()) for _ in range(9)}
+    assert len(seen | {("a", 1), ("b", 2), ("c", 3)}) == 12
+
+
+def test_failed_pruned_and_infinite_trials(rng):
+    study = optuna.create_study(sampler=cheap())
+    finished(study, 6, rng)
+    values = [trial.value for trial in study.trials]
+    params = dict.fromkeys(("x0", "x1", "x2", "x3"), 0.5)
+    distributions = {name: FloatDistribution(-1.0, 1.0) for name in params}
+
+    def add(state=TrialState.COMPLETE, **kwargs) -> None:
+        study.add_trial(create_trial(state=state, params=params, distributions=distributions, **kwargs))
+
+    add(TrialState.FAIL)
+    add(value=float("inf"))
+    add(value=float("-inf"))
+    add(TrialState.PRUNED)
+    add(TrialState.PRUNED, intermediate_values={0: 100.0, 1: 50.0})
+    add(TrialState.PRUNED, intermediate_values={0: -100.0})
+    study.add_trial(create_trial(state=TrialState.FAIL))  # without parameters
+    y = history_seen(study).y
+    median = np.median([*values, min(values)])
+    np.testing.assert_allclose(y, [*values, np.nan, np.nan, min(values), np.nan, 50.0, median])
+
+
+def test_enqueued_added_and_copied_trials_are_used(rng):
+    study = optuna.create_study(sampler=cheap(), study_name="first")
+    study.enqueue_trial({"x0": 0.25, "x1": 0.25, "x2": 0.25, "x3": 0.25})
+    study.optimize(quadratic, n_trials=1)
+    assert study.trials[0].params == dict.fromkeys(("x0", "x1", "x2", "x3"), 0.25)
+    finished(study, 3, rng)
+    assert len(history_seen(study).y) == 4
+    storage = optuna.storages.InMemoryStorage()
+    optuna.copy_study(from_study_name="first", from_storage=study._storage, to_storage=storage, to_study_name="second")
+    copied = optuna.load_study(study_name="second", storage=storage, sampler=cheap())
+    np.testing.assert_array_equal(history_seen(copied).x, history_seen(study).x[:4])
+
+
+def test_conditional_parameters_go_to_the_independent_sampler():
+    asked = []
+
+    class Spy(optuna.samplers.RandomSampler):
+        def sample_independent(self, study, trial, name, distribution):
+            asked.append((trial.number, name))
+            return super().sample_independent(study, trial, name, distribution)
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return x + (trial.suggest_float("y", 0.0, 1.0) if trial.number % 2 else 0.0)
+
+    study = optuna.create_study(sampler=cheap(independent_sampler=Spy(seed=0)))
+    study.optimize(objective, n_trials=8)
+    assert {name for number, name in asked if number >= 3} == {"y"}
+    given = optuna.create_study(sampler=cheap(search_space={"x": FloatDistribution(0.0, 1.0)}))
+    given.optimize(objective, n_trials=6)
+    assert len(given.trials) == 6
+
+
+def test_several_objectives_are_refused_with_advice():
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=cheap())
+    with pytest.raises(
+        ValueError, match=r"InfoldSampler optimizes one objective and the study has 2: use optuna\.samplers\.GPSampler"
+    ):
+        study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 0.0), n_trials=1)
+
+
+def test_threads_share_a_sampler():
+    study = optuna.create_study(sampler=cheap())
+    study.optimize(quadratic, n_trials=24, n_jobs=4)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 24
+    assert len({tuple(trial.params.values()) for trial in study.trials}) == 24
+
+
+def test_misuse_is_told():
+    with pytest.raises(ValueError, match="method = 'nonesuch'"):
+        InfoldSampler(method="nonesuch")
+    with pytest.raises(ValueError, match="n_startup_trials = 0"):
+        InfoldSampler(n_startup_trials=0)
+    with pytest.raises(ValueError, match="max_running_seconds = 0"):
+        InfoldSampler(max_running_seconds=0)
+    with pytest.raises(ValueError, match="n_features and acquisition go with the name"):
+        InfoldSampler(method=by_name("mgpc"), acquisition="pi")
+
+
+def test_old_running_trials_are_those_that_began_long_ago(rng):
+    study = optuna.create_study(sampler=cheap())
+    finished(study, 4, rng)
+    params = dict.fromkeys(("x0", "x1", "x2", "x3"), 0.5)
+    distributions = {name: FloatDistribution(-1.0, 1.0) for name in params}
+    trial = create_trial(state=TrialState.RUNNING, params=params, distributions=distributions)
+    trial.datetime_start = datetime.now() - timedelta(hours=25)
+    study._storage.create_new_trial(study._study_id, template_trial=trial)
+    assert len(history_seen(study).pending) == 0
+    assert len(history_seen(study, max_running_seconds=26 * 3600.0).pending) == 1
