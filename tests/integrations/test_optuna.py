@@ -30,7 +30,7 @@ def cheap(name: str = "full_space", **settings) -> InfoldSampler:
 class _Suite:
     @pytest.fixture
     def sampler(self, name: str) -> Callable[[], InfoldSampler]:
-        return lambda: cheap(name)
+        return lambda: cheap(name, n_startup_trials=1)
 
 
 class TestInfoldSampler(_Suite, BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
