@@ -108,3 +108,16 @@ def test_beats_random_search_on_30_mixed_parameters(method):
         return float(np.median([run.fun for run in runs]))
 
     assert median(method) < median("random")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_choices_are_found_where_numbers_and_categories_mix(seed):
+    """A maximum of the acquisition function between two choices, rounded to a known point, once held the search for ever."""
+    space = {f"x{i}": infold.Float(-1, 1) for i in range(4)} | {f"n{i}": infold.Int(0, 10) for i in range(2)}
+    space |= {f"kind{i}": infold.Categorical(["a", "b", "c"]) for i in range(3)}
+
+    def objective(p: dict) -> float:
+        numbers = sum(p[f"x{i}"] ** 2 for i in range(4)) + sum((p[f"n{i}"] - 7) ** 2 for i in range(2)) / 25
+        return numbers + sum(p[f"kind{i}"] != "b" for i in range(3))
+
+    assert infold.minimize(objective, space, n_trials=60, method="full_space", seed=seed).fun < 0.04

@@ -180,3 +180,21 @@ def test_bad_toml_is_named(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         Space.from_toml(path)
+
+
+def test_rounding_takes_every_point_to_where_its_value_is_encoded(rng):
+    space = Space.of(
+        {
+            "float": Float(1e-3, 1.0, log=True),
+            "int": Int(-3, 12),
+            "steps": Int(1, 10, step=4),
+            "log": Int(1, 1000, log=True),
+            "kind": Categorical(["a", "b", "c"]),
+            "bool": Bool(),
+        }
+    )
+    units = np.concatenate([rng.uniform(size=(500, space.dimension)), np.eye(space.dimension), 1 - np.eye(space.dimension)])
+    expected = [space.encode(space.decode(unit)) for unit in units]
+    np.testing.assert_allclose(space.rounding.snap(units), expected, rtol=0, atol=1e-12)
+    assert space.rounding.coordinates.tolist() == [False] + [True] * 7
+    assert Space.of([(0.0, 1.0)] * 3).rounding is None

@@ -1,6 +1,8 @@
 """What has been evaluated: the only thing a method sees."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +15,15 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
+class Rounding(NamedTuple):
+    """Not every point of the cube can be evaluated: which coordinates have gaps, and the way to a point that can."""
+
+    coordinates: np.ndarray
+    """D truth values."""
+    snap: Callable[[np.ndarray], np.ndarray]
+    """Takes points, one per row, to where they are evaluated."""
+
+
 @dataclass(frozen=True, eq=False)
 class History:
     """Evaluations in the unit cube, values to minimize. The arrays are read-only copies."""
@@ -23,6 +34,8 @@ class History:
     """N values; NaN marks a failed evaluation."""
     pending: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     """P x D inputs that are being evaluated."""
+    rounding: Rounding | None = None
+    """None: every point of the cube can be evaluated."""
 
     def __post_init__(self) -> None:
         x = _checks.unit_cube("x", self.x, None)
@@ -53,4 +66,4 @@ class History:
 
     def with_pending(self, x: np.ndarray) -> "History":
         """The same with further pending points."""
-        return History(self.x, self.y, np.concatenate([self.pending, np.atleast_2d(x)]))
+        return History(self.x, self.y, np.concatenate([self.pending, np.atleast_2d(x)]), self.rounding)

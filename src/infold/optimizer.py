@@ -113,7 +113,8 @@ class Optimizer:
     def history(self) -> History:
         """What the method sees."""
         d = self.space.dimension
-        return History(np.array(self._x).reshape(-1, d), self._sign * self.values, np.array(self._pending).reshape(-1, d))
+        x, pending = np.array(self._x).reshape(-1, d), np.array(self._pending).reshape(-1, d)
+        return History(x, self._sign * self.values, pending, self.space.rounding)
 
     def ask(self, n: int | None = None) -> Any:
         """The next point to evaluate, or a list of the next n. They stay pending until they are told."""

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import Bounds
 
+from infold.history import Rounding
+
 Point = np.ndarray | list | dict[str, Any]
 """A point as the user writes it: a dict where the space was given as one; else an array, or a list where not all are floats."""
 
@@ -40,6 +42,10 @@ class Parameter(ABC):
     @abstractmethod
     def decode(self, unit: np.ndarray) -> Any:
         """The value at coordinates `unit`, always a legal one."""
+
+    @abstractmethod
+    def snap(self, units: np.ndarray) -> np.ndarray:
+        """For each row of coordinates those that its value is encoded to."""
 
 
 def _number(name: str, value: Any) -> float:
@@ -107,6 +113,9 @@ class Float(Parameter):
     def decode(self, unit: np.ndarray) -> float:
         return float(_from_unit(float(unit[0]), self.low, self.high, self.log))
 
+    def snap(self, units: np.ndarray) -> np.ndarray:
+        return units
+
 
 @dataclass(frozen=True)
 class Int(Parameter):
@@ -160,6 +169,14 @@ class Int(Parameter):
     def decode(self, unit: np.ndarray) -> int:
         return self._nearest(_from_unit(float(unit[0]), *self._edges, self.log))
 
+    def snap(self, units: np.ndarray) -> np.ndarray:
+        scale = np.log if self.log else np.asarray
+        first, last = scale(self._edges)
+        value = first + units * (last - first)
+        steps = np.round(((np.exp(value) if self.log else value) - self.low) / self.step)
+        nearest = self.low + self.step * np.clip(steps, 0, (self.high - self.low) // self.step)
+        return (scale(nearest) - first) / (last - first)
+
 
 _OFF, _ON = 0.25, 0.75  # the middles of the two halves of [0, 1], as of an Int with two values
 
@@ -205,6 +222,9 @@ class Categorical(Parameter):
     def decode(self, unit: np.ndarray) -> Any:
         return self.choices[int(np.argmax(unit))]
 
+    def snap(self, units: np.ndarray) -> np.ndarray:
+        return np.where(np.arange(self.width) == np.argmax(units, axis=1)[:, None], _ON, _OFF)
+
 
 @dataclass(frozen=True)
 class Bool(Parameter):
@@ -222,6 +242,9 @@ class Bool(Parameter):
 
     def decode(self, unit: np.ndarray) -> bool:
         return bool(unit[0] >= 0.5)
+
+    def snap(self, units: np.ndarray) -> np.ndarray:
+        return np.where(units >= 0.5, _ON, _OFF)
 
 
 _KINDS: dict[str, type[Parameter]] = {kind.kind: kind for kind in (Float, Int, Categorical, Bool)}
@@ -306,6 +329,16 @@ class Space:
         if self.named:
             return dict(zip(self.parameters, values, strict=True))
         return np.array(values) if all(isinstance(p, Float) for p in self.parameters.values()) else values
+
+    @property
+    def rounding(self) -> Rounding | None:
+        """Which coordinates are discrete, and the way to points that can be evaluated; None where all are continuous."""
+        discrete = np.concatenate([np.full(p.width, not isinstance(p, Float)) for p in self.parameters.values()])
+        return Rounding(discrete, self._snap) if np.any(discrete) else None
+
+    def _snap(self, units: np.ndarray) -> np.ndarray:
+        parts = zip(self.parameters.values(), np.split(units, self._ends[:-1], axis=1), strict=True)
+        return np.concatenate([parameter.snap(part) for parameter, part in parts], axis=1)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which `from_json` restores the space."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from infold._types import Array
 from infold.acquisition import functions, lipschitz
@@ -73,6 +73,16 @@ class Objective:
         p = self.predictions(z)
         value = functions.evaluate(self.acquisition, p.mean, p.variance, self.y_min)
         return value.value, value.in_mean[:, None] * p.mean_gradient + value.in_variance[:, None] * p.variance_gradient
+
+
+def fixing(value_and_gradient: ValueAndGradient, coordinates: Bool[np.ndarray, "d"]) -> ValueAndGradient:
+    """The same function for a search that is not to move along these coordinates."""
+
+    def fixed(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, gradient = value_and_gradient(z)
+        return value, np.where(coordinates, 0.0, gradient)
+
+    return fixed
 
 
 def best_starts(value: Callable[[np.ndarray], np.ndarray], candidates: np.ndarray, n_starts: int) -> np.ndarray:

@@ -156,7 +156,7 @@ class InfoldSampler(BaseSampler):
             pruned.append(other.state == TrialState.PRUNED)
         if n_finished < self._n_startup_trials:
             return None
-        return History(np.array(x), _finite(np.array(y), np.array(pruned)), np.array(pending))
+        return History(np.array(x), _finite(np.array(y), np.array(pruned)), np.array(pending), coding.space.rounding)
 
     def _fresh(self, coding: "_Coding", unit: np.ndarray, history: History, number: int) -> dict[str, Any]:
         """The values at `unit`, or random ones where they are known already, as happens among few choices."""

@@ -145,21 +145,35 @@ class FullSpace:
         )
 
     def _search(self, objective: search.Objective, history: History, y: np.ndarray, rng: np.random.Generator) -> search.Found:
-        starts = search.best_starts(objective.value, self._candidates(history, y, rng), self.n_starts)
+        candidates = self._candidates(history, y, rng)
+        value_and_gradient: search.ValueAndGradient = objective.value_and_gradient
+        if history.rounding is not None:
+            # Between points that can be evaluated the acquisition function says nothing, and a maximum there, rounded to a
+            # known point, would be found again and again. So discrete coordinates are searched among the candidates alone.
+            candidates = history.rounding.snap(candidates)
+            value_and_gradient = search.fixing(value_and_gradient, history.rounding.coordinates)
+        starts = search.best_starts(objective.value, candidates, self.n_starts)
         project = functools.partial(np.clip, a_min=0.0, a_max=1.0)
-        return search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_iterations)
+        return search.projected_ascent(value_and_gradient, project, starts, max_iterations=self.max_iterations)
 
     def _candidates(self, history: History, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Uniform ones and, where that is set, as many perturbations of the best points in a few coordinates."""
+        """Uniform ones and, where that is set, as many variations of the best points.
+
+        Half of these move a few coordinates a little, the others give one to three of them any value: the gradient search does
+        not get from one choice of a categorical parameter to another.
+        """
         d = history.dimension
         if not self.local:
             return rng.uniform(size=(self.n_candidates, d))
         half = self.n_candidates // 2
         best = history.x[np.argsort(y)[: min(5, len(y))]]
-        centre = best[rng.integers(len(best), size=self.n_candidates - half)]
-        moved = rng.uniform(size=centre.shape) < min(1.0, 20.0 / d)
-        perturbed = np.clip(centre + moved * 0.1 * rng.normal(size=centre.shape), 0.0, 1.0)
-        return np.concatenate([rng.uniform(size=(half, d)), perturbed])
+        varied = best[rng.integers(len(best), size=self.n_candidates - half)]
+        near, far = np.array_split(varied, 2)
+        moved = rng.uniform(size=near.shape) < min(1.0, 20.0 / d)
+        near = np.clip(near + moved * 0.1 * rng.normal(size=near.shape), 0.0, 1.0)
+        replaced = rng.uniform(size=far.shape).argsort(axis=1) < rng.integers(1, 4, size=(len(far), 1))
+        far = np.where(replaced, rng.uniform(size=far.shape), far)
+        return np.concatenate([rng.uniform(size=(half, d)), near, far])
 
 
 _predict = jax.jit(lambda settings, posterior, x: jnp.stack(regression.predict(settings, posterior, x)), static_argnums=0)

@@ -1,0 +1,131 @@
+"""Many workers on one study, each a process of its own, one of them killed: on PostgreSQL, SQLite and a journal file.
+
+The PostgreSQL server is a real one, made for the test in a temporary folder. `make postgres` installs it.
+"""
+
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+from infold.integrations.optuna import InfoldSampler
+
+N_TRIALS = 200
+
+
+def objective(trial: optuna.Trial) -> float:
+    """Twenty parameters of every kind; noise as in a real measurement."""
+    value = sum(trial.suggest_float(f"linear{i}", -1.0, 1.0) ** 2 for i in range(8))
+    value += sum((np.log10(trial.suggest_float(f"log{i}", 1e-4, 1.0, log=True)) + 2.0) ** 2 for i in range(4)) / 4.0
+    value += sum((trial.suggest_int(f"int{i}", 0, 10) - 7) ** 2 for i in range(4)) / 25.0
+    value += sum(trial.suggest_categorical(f"kind{i}", ["a", "b", "c"]) != "b" for i in range(3))
+    value += abs(trial.suggest_float("stepped", 0.0, 1.0, step=0.25) - 0.5)
+    return value + 0.01 * np.random.default_rng(trial.number).normal()
+
+
+def open_storage(url: str) -> optuna.storages.BaseStorage:
+    if url.startswith("journal:"):
+        from optuna.storages.journal import JournalFileBackend
+
+        return optuna.storages.JournalStorage(JournalFileBackend(url.removeprefix("journal:")))
+    return optuna.storages.RDBStorage(url)
+
+
+def work(url: str, seed: int) -> None:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.load_study(
+        study_name="shared", storage=open_storage(url), sampler=InfoldSampler(method="full_space", seed=seed)
+    )
+    study.optimize(objective, callbacks=[optuna.study.MaxTrialsCallback(N_TRIALS, states=(TrialState.COMPLETE,))])
+
+
+def run_workers(url: str, n_workers: int) -> optuna.Study:
+    """The study when all is done; one worker was killed on the way."""
+    study = optuna.create_study(study_name="shared", storage=open_storage(url))
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=(url, seed), daemon=True) for seed in range(n_workers)]
+    for worker in workers:
+        worker.start()
+    while len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))) < N_TRIALS // 3:
+        assert all(worker.is_alive() for worker in workers)
+        time.sleep(0.1)
+    assert workers[0].pid is not None
+    os.kill(workers[0].pid, signal.SIGKILL)
+    for worker in workers[1:]:
+        worker.join(600)
+        assert worker.exitcode == 0
+    return study
+
+
+@pytest.fixture(scope="module")
+def alone() -> float:
+    """The best value of one worker without company."""
+    study = optuna.create_study(sampler=InfoldSampler(method="full_space", seed=0))
+    study.optimize(objective, n_trials=N_TRIALS)
+    return study.best_value
+
+
+def check(study: optuna.Study, n_workers: int, alone: float) -> None:
+    trials = study.get_trials(deepcopy=False)
+    states = [trial.state for trial in trials]
+    assert [trial.number for trial in trials] == list(range(len(trials)))
+    assert N_TRIALS <= states.count(TrialState.COMPLETE) <= N_TRIALS + n_workers
+    assert states.count(TrialState.COMPLETE) + states.count(TrialState.RUNNING) == len(trials)
+    assert states.count(TrialState.RUNNING) <= 1  # that of the worker that was killed
+    completed = [trial for trial in trials if trial.state == TrialState.COMPLETE]
+    assert all(len(trial.params) == 20 and trial.value is not None for trial in completed)
+    assert len({tuple(sorted(trial.params.items())) for trial in completed}) == len(completed)
+    assert study.best_value < alone + 0.25
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory) -> Iterator[str]:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [Path(shutil.which("initdb") or "none").parent]
+    if not (found[-1] / "initdb").exists():
+        if os.environ.get("INFOLD_REQUIRE_POSTGRES"):
+            pytest.fail("no PostgreSQL: make postgres installs it")
+        pytest.skip("no PostgreSQL: make postgres installs it")
+    folder = tmp_path_factory.mktemp("postgres")
+    as_user: list[str] = []
+    if os.getuid() == 0:  # the server refuses to run as root
+        for path in (folder, *folder.parents[:3]):
+            path.chmod(0o755)
+        shutil.chown(folder, "postgres")
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    data = folder / "data"
+
+    def server(program: str, *arguments: str) -> None:
+        subprocess.run([*as_user, found[-1] / program, *arguments], check=True, capture_output=True, cwd=folder)
+
+    server("initdb", "-D", str(data), "-U", "infold", "--auth=trust")
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+    server("pg_ctl", "-D", str(data), "-w", "-o", options, "-l", str(folder / "log"), "start")
+    try:
+        yield f"postgresql+psycopg2://infold@127.0.0.1:{port}/postgres"
+    finally:
+        server("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
+
+
+def test_eight_workers_on_postgresql_lose_and_repeat_nothing(postgres, alone):
+    check(run_workers(postgres, 8), 8, alone)
+
+
+def test_two_workers_on_sqlite_lose_and_repeat_nothing(tmp_path, alone):
+    check(run_workers(f"sqlite:///{tmp_path}/study.db", 2), 2, alone)
+
+
+def test_two_workers_on_a_journal_file_lose_and_repeat_nothing(tmp_path, alone):
+    check(run_workers(f"journal:{tmp_path}/journal.log", 2), 2, alone)
