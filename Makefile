@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint bench speed clean
+.PHONY: run test lint bench speed postgres clean
 
 run: .venv/ready
 	$(BIN)/infold run product-of-sines-linear --method mgpc --features 10 --trials 60 --seed 0
@@ -9,6 +9,10 @@ run: .venv/ready
 # Two processes of one thread each: at these sizes one thread is as fast as two.
 test: .venv/ready
 	OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The server that tests/integrations/test_storages.py starts; without it that test is skipped. Debian's, needs root.
+postgres:
+	ls /usr/lib/postgresql/*/bin/initdb || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
 
 lint: .venv/ready
 	$(BIN)/ruff check .

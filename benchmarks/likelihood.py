@@ -24,7 +24,7 @@ from infold.surrogate.fit import evaluate
 SMALL = [50, 100, 200, 300]
 LARGE = {"full": [100, 200, 400, 800, 1600], "hierarchical": [50, 100, 200, 400], "shared": [100, 200, 400, 800, 1600]}
 DIMENSIONS = [60, 120, 240, 480, 960]
-BOTH = {"full": [100, 200, 400, 800], "hierarchical": [60, 120, 240], "shared": [100, 200, 400, 800]}
+BOTH = {"full": [100, 200, 400, 800], "hierarchical": [50, 100, 200], "shared": [100, 200, 400, 800]}
 
 
 def setup(kind: str, n: int, dimension: int) -> tuple:

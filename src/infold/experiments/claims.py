@@ -253,5 +253,5 @@ def cost(path: Path) -> tuple[str, str]:
         sizes, seconds = np.log(kinds["full"])
         slopes[size] = float((seconds[-1] - seconds[-2]) / (sizes[-1] - sizes[-2]))
     holds = max(slopes.values()) <= 3.0 + _NOISY
-    evidence = ", ".join(f"({size})^{slope:.1f}" for size, slope in slopes.items())
+    evidence = ", ".join(f"{size} to the {slope:.1f}" for size, slope in slopes.items())
     return REPRODUCED if holds else NOT_REPRODUCED, f"full decoder, one value and gradient: time grows like {evidence}"

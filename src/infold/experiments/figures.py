@@ -65,7 +65,7 @@ def growth(panels: dict[str, Curves], path: Path) -> None:
         for name, (sizes, seconds) in curves.items():
             axis.plot(sizes, seconds, marker="o", markersize=4, label=name)
         sizes, seconds = max(curves.values(), key=lambda curve: curve[1][-1])
-        axis.plot(sizes, [seconds[-1] * (s / sizes[-1]) ** 3 for s in sizes], "k--", linewidth=1.0, label=f"{size}³")
+        axis.plot(sizes, [seconds[-1] * (s / sizes[-1]) ** 3 for s in sizes], "k--", linewidth=1.0, label="slope 3")
         _logarithmic(
             axis, {s for places, _ in curves.values() for s in places}, xlabel=size, ylabel="seconds per value and gradient"
         )
