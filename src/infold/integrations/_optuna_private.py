@@ -31,12 +31,17 @@ def announce(study: Study, trial: FrozenTrial, internal: dict[str, float]) -> No
         study._storage.set_trial_system_attr(trial._trial_id, f"{_KEY}:{i}", text[start : start + _LONGEST])
 
 
-def announced(trial: FrozenTrial) -> dict[str, float]:
-    """What `announce` told of a trial."""
+def announced(trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> dict[str, Any]:
+    """What `announce` told of a trial, as far as the distributions have it."""
     parts: list[str] = []
     while (part := trial.system_attrs.get(f"{_KEY}:{len(parts)}")) is not None:
         parts.append(part)
     try:
-        return json.loads("".join(parts)) if parts else {}
+        internal = json.loads("".join(parts)) if parts else {}
     except ValueError:  # read while it was being written
         return {}
+    return {
+        name: distribution.to_external_repr(internal[name])
+        for name, distribution in distributions.items()
+        if name in internal and distribution._contains(internal[name])
+    }

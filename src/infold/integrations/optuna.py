@@ -245,13 +245,7 @@ class _Coding:
 
     def encode_running(self, trial: FrozenTrial) -> np.ndarray | None:
         """From the parameters that the trial has asked for already, and for the others from what its worker announced."""
-        announced = private.announced(trial)
-        params = {
-            name: distribution.to_external_repr(announced[name])
-            for name, distribution in self.distributions.items()
-            if name in announced and name not in trial.params and distribution._contains(announced[name])
-        }
-        return self.encode_trial({**params, **trial.params})
+        return self.encode_trial({**private.announced(trial, self.distributions), **trial.params})
 
 
 def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
