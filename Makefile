@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint bench speed postgres clean
+.PHONY: run test lint bench speed storages clean
 
 run: .venv/ready
 	$(BIN)/infold run product-of-sines-linear --method mgpc --features 10 --trials 60 --seed 0
@@ -10,9 +10,10 @@ run: .venv/ready
 test: .venv/ready
 	OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# The server that tests/integrations/test_storages.py starts; without it that test is skipped. Debian's, needs root.
-postgres:
+# Many workers on one Optuna study, on a PostgreSQL server of the test's own among others; takes minutes, and root to install it.
+storages: .venv/ready
 	ls /usr/lib/postgresql/*/bin/initdb || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
+	INFOLD_STORAGES=1 OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest tests/integrations/test_storages.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .

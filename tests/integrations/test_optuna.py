@@ -152,6 +152,26 @@ def test_a_worker_announces_what_it_will_evaluate(rng):
     np.testing.assert_allclose(2 * pending[0] - 1, rest, atol=1e-12)
 
 
+def test_of_two_workers_that_choose_the_same_at_once_the_later_one_chooses_again(rng, monkeypatch):
+    study = optuna.create_study(sampler=cheap())
+    finished(study, 4, rng)
+    earlier, later = study.ask(), study.ask()
+    announce, chosen = private.announce, []
+
+    def meanwhile(study, trial, internal):
+        """The earlier trial announces just what the later one is about to."""
+        chosen.append(internal)
+        if len(chosen) == 1:
+            announce(study, earlier._cached_frozen_trial, internal)
+        announce(study, trial, internal)
+
+    monkeypatch.setattr(private, "announce", meanwhile)
+    later.suggest_float("x0", -1.0, 1.0)
+    assert len(chosen) == 2
+    assert chosen[0] != chosen[1]
+    assert later.params["x0"] == chosen[1]["x0"]
+
+
 def test_parallel_suggestions_are_distinct_even_among_few_choices():
     study = optuna.create_study(sampler=cheap())
     space = {"a": CategoricalDistribution(list("abcd")), "b": IntDistribution(1, 3)}

@@ -1,6 +1,6 @@
 """Many workers on one study, each a process of its own, one of them killed: on PostgreSQL, SQLite and a journal file.
 
-The PostgreSQL server is a real one, made for the test in a temporary folder. `make postgres` installs it.
+The PostgreSQL server is a real one, made for the test in a temporary folder. `make storages` installs it and runs this.
 """
 
 import multiprocessing
@@ -21,6 +21,7 @@ from optuna.trial import TrialState
 from infold.integrations.optuna import InfoldSampler
 
 N_TRIALS = 200
+pytestmark = pytest.mark.skipif("INFOLD_STORAGES" not in os.environ, reason="takes minutes: make storages")
 
 
 def objective(trial: optuna.Trial) -> float:
@@ -92,9 +93,7 @@ def check(study: optuna.Study, n_workers: int, alone: float) -> None:
 def postgres(tmp_path_factory) -> Iterator[str]:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [Path(shutil.which("initdb") or "none").parent]
     if not (found[-1] / "initdb").exists():
-        if os.environ.get("INFOLD_REQUIRE_POSTGRES"):
-            pytest.fail("no PostgreSQL: make postgres installs it")
-        pytest.skip("no PostgreSQL: make postgres installs it")
+        pytest.fail("no PostgreSQL: make storages installs it")
     folder = tmp_path_factory.mktemp("postgres")
     as_user: list[str] = []
     if os.getuid() == 0:  # the server refuses to run as root

@@ -121,15 +121,17 @@ class InfoldSampler(BaseSampler):
         coding = _Coding(search_space)
         with self._lock:
             memory = self._memory = self._memory.of(study.study_name, coding)
-        history = self._history(study, trial, coding, memory)
-        if history is None:
-            return {}
-        method = _fitting(self._method, history.dimension)
-        suggestion = method.suggest(history, 1, (self._seed, trial.number), dict(memory.cache))
-        memory.cache = suggestion.cache
-        values = self._fresh(coding, suggestion.x[0], history, trial.number)
-        private.announce(study, trial, {name: float(coding.internal(name, value)) for name, value in values.items()})
-        return values
+        while True:
+            history = self._history(study, trial, coding, memory)
+            if history is None:
+                return {}
+            method = _fitting(self._method, history.dimension)
+            suggestion = method.suggest(history, 1, (self._seed, trial.number), dict(memory.cache))
+            memory.cache = suggestion.cache
+            values = self._fresh(coding, suggestion.x[0], history, trial.number)
+            private.announce(study, trial, {name: float(coding.internal(name, value)) for name, value in values.items()})
+            if not _taken(study, trial, coding, history, values):
+                return values
 
     def _history(self, study: Study, trial: FrozenTrial, coding: "_Coding", memory: "_Memory") -> History | None:
         """What the trials say, as values to minimize; None while too few are finished."""
@@ -168,6 +170,19 @@ class InfoldSampler(BaseSampler):
                 break
             values = coding.decode(rng.uniform(size=history.dimension))
         return values
+
+
+def _taken(study: Study, trial: FrozenTrial, coding: "_Coding", history: History, values: dict[str, Any]) -> bool:
+    """Whether an earlier trial has meanwhile announced the same values.
+
+    Every worker announces before it looks, so of two that chose the same at least the later one knows, and chooses again.
+    """
+    unit = coding.encode(values)
+    if any(np.array_equal(unit, known) for known in (*history.x, *history.pending)):
+        return False  # everything is known, and nothing better will be found
+    running = (t for t in private.trials(study) if t.state == TrialState.RUNNING and t.number < trial.number)
+    places = (coding.encode_running(other) for other in running)
+    return any(place is not None and np.array_equal(unit, place) for place in places)
 
 
 def _check_objectives(study: Study) -> None:
