@@ -49,12 +49,7 @@ class Optimizer:
             direction: "minimize" or "maximize".
         """
         self.space = Space.of(space)
-        if isinstance(method, str):
-            method = methods.by_name(method, n_features=n_features, acquisition=acquisition)
-        elif not isinstance(method, Method):
-            raise ValueError(f"method = {method!r}: expected one of {', '.join(methods.NAMES)} or a method")
-        elif n_features is not None or acquisition is not None:
-            raise ValueError("n_features and acquisition go with the name of a method; set them on the method itself")
+        method = methods.of(method, n_features=n_features, acquisition=acquisition)
         # Too many features are an error now, not at the first suggestion.
         methods.features(getattr(method, "n_features", None), self.space.dimension)
         self.method = method

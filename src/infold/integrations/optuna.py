@@ -8,7 +8,7 @@ import math
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -65,15 +65,9 @@ class InfoldSampler(BaseSampler):
             seed: of all randomness.
             max_running_seconds: trials that began longer ago and still run are taken for those of killed workers.
         """
-        if isinstance(method, str):
-            method = methods.by_name(method, acquisition=acquisition, n_features=n_features)
-        elif not isinstance(method, Method):
-            raise ValueError(f"method = {method!r}: expected one of {', '.join(methods.NAMES)} or a method")
-        elif acquisition is not None or n_features is not None:
-            raise ValueError("n_features and acquisition go with the name of a method; set them on the method itself")
         if not max_running_seconds > 0:
             raise ValueError(f"max_running_seconds = {max_running_seconds}: expected a positive number")
-        self._method = method
+        self._method = methods.of(method, n_features=n_features, acquisition=acquisition)
         self._n_startup_trials = _checks.at_least("n_startup_trials", n_startup_trials, 1)
         self._search_space = None if search_space is None else dict(search_space)
         self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
@@ -281,14 +275,14 @@ class _Memory:
 
     study_name: str | None = None
     coding: _Coding | None = None
-    cache: Cache = None  # type: ignore[assignment]
-    units: dict[int, np.ndarray | None] = None  # type: ignore[assignment]
+    cache: Cache = field(default_factory=dict)
+    units: dict[int, np.ndarray | None] = field(default_factory=dict)
 
     def of(self, study_name: str, coding: _Coding) -> "_Memory":
         """This one, or an empty one where the study or the space is another."""
         if self.coding is not None and (study_name, coding.distributions) == (self.study_name, self.coding.distributions):
             return self
-        return _Memory(study_name, coding, {}, {})
+        return _Memory(study_name, coding)
 
     def unit(self, trial: FrozenTrial) -> np.ndarray | None:
         """The place of a finished trial, which does not change any more."""

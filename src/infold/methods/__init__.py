@@ -65,6 +65,17 @@ def by_name(name: str, **settings: Any) -> Method:
     return kind(**{**preset, **given})
 
 
+def of(method: object, *, n_features: int | None, acquisition: str | None) -> Method:
+    """The method itself, or the one of that name with these settings."""
+    if isinstance(method, str):
+        return by_name(method, n_features=n_features, acquisition=acquisition)
+    if not isinstance(method, Method):
+        raise ValueError(f"method = {method!r}: expected one of {', '.join(NAMES)} or a method")
+    if n_features is not None or acquisition is not None:
+        raise ValueError("n_features and acquisition go with the name of a method; set them on the method itself")
+    return method
+
+
 def to_settings(method: Method) -> tuple[str, dict[str, Any]]:
     """Plain data from which `from_settings` restores the method."""
     kind = type(method).__name__
@@ -94,6 +105,7 @@ __all__ = [
     "by_name",
     "features",
     "from_settings",
+    "of",
     "settings_of",
     "summary",
     "to_settings",

@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,7 +28,7 @@ class Embedding(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LowDimensional:
+class LowDimensional(ABC):
     """Bayesian optimization in the box: Matern-5/2 with ARD, values standardized, as the paper's baselines have it."""
 
     n_features: int | None = None
@@ -60,17 +61,17 @@ class LowDimensional:
             max_iterations=self.max_iterations,
         )
 
+    @abstractmethod
     def n_parameters(self, dimension: int, n_features: int) -> int:
         """How many numbers `parameters` returns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, "p"]:
         """The numbers that make the map of a run. They are computed once per run and kept in the cache."""
-        raise NotImplementedError
 
+    @abstractmethod
     def embedding(self, parameters: Float[np.ndarray, "p"], dimension: int, n_features: int) -> Embedding:
         """The map."""
-        raise NotImplementedError
 
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
         """q points from the box. The cache remembers the map, and where in the box the points are."""
