@@ -1,19 +1,24 @@
 PYTHON ?= python3
 BIN := .venv/bin
+ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
-.PHONY: run test lint bench speed storages clean
+.PHONY: run test integrations lint bench speed clean
 
 run: .venv/ready
 	$(BIN)/infold run product-of-sines-linear --method mgpc --features 10 --trials 60 --seed 0
 
 # Two processes of one thread each: at these sizes one thread is as fast as two.
 test: .venv/ready
-	OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest -n 2 --dist loadfile
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Many workers on one Optuna study, on a PostgreSQL server of the test's own among others; takes minutes, and root to install it.
-storages: .venv/ready
+# Both lines of Optuna, many workers on one study, a PostgreSQL server, Ray Tune, the recipes. Takes 15 minutes, and root to
+# install PostgreSQL. Ray comes into an environment of its own.
+integrations: .venv-integrations/ready
 	ls /usr/lib/postgresql/*/bin/initdb || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
-	INFOLD_STORAGES=1 OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest tests/integrations/test_storages.py
+	for optuna in 4.9.0 5.0.0; do \
+		.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check optuna==$$optuna && \
+		$(ONE_THREAD) .venv-integrations/bin/python -m pytest -m "" tests/integrations || exit; \
+	done
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -28,16 +33,14 @@ bench: .venv/ready
 speed: .venv-peers/ready
 	.venv-peers/bin/python benchmarks/suggest.py docs/speed
 
-.venv-peers/ready: pyproject.toml constraints.txt
-	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[peers,experiments]"
-	touch $@
-
 # The stamp is written last, so an interrupted installation is begun again.
-.venv/ready: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+.venv/ready: EXTRAS := dev
+.venv-integrations/ready: EXTRAS := dev,ray
+.venv-peers/ready: EXTRAS := peers,experiments
+.venv/ready .venv-integrations/ready .venv-peers/ready: pyproject.toml constraints.txt
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
 	touch $@
 
 clean:
-	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-integrations .venv-peers .mypy_cache .pytest_cache .ruff_cache

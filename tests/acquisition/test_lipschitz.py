@@ -1,3 +1,5 @@
+import functools
+
 import jax
 import numpy as np
 import pytest
@@ -42,6 +44,23 @@ def test_constant_is_attained_not_invented(rng):
         z = np.clip(np.repeat(fitted_features(fitted), 400, axis=0) + 0.05 * rng.normal(size=(10_000, 3)), 0, 1)
         dense = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8))[:, 0]
     assert 0.9 * dense.max() <= constant <= 1.5 * dense.max()
+
+
+def test_the_papers_constant_is_the_largest_slope_at_some_of_the_data(rng):
+    fitted = fitted_model(rng)
+    z = fitted_features(fitted)
+    with jax.enable_x64(True):
+        region = functools.partial(feature_space.lipschitz_region, fitted.model, fitted.posterior, z, 8)
+        slopes = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8))[:, 0]
+        constants, regions = zip(*(region(rng, n_slopes=3) for _ in range(20)), strict=True)
+        everywhere, smaller = region(rng)
+        assert region(rng, n_slopes=1000)[0] == pytest.approx(slopes.max(), rel=1e-12)
+    for constant, larger in zip(constants, regions, strict=True):
+        assert np.sum(slopes >= constant * (1 - 1e-12)) <= len(z) - 2  # at least two of the data are less steep
+        assert np.min(np.abs(slopes / constant - 1.0)) < 1e-12
+        assert constant <= everywhere
+        np.testing.assert_allclose(larger.radii * constant, smaller.radii * everywhere)
+    assert len(set(constants)) > 1
 
 
 def fitted_features(fitted: Fit) -> np.ndarray:

@@ -139,6 +139,23 @@ def test_running_trials_are_pending_until_they_are_too_old(rng):
     assert len(history_seen(study, max_running_seconds=1e-9).pending) == 0
 
 
+def test_running_trials_that_report_nan_have_failed_until_they_recover(rng):
+    study = optuna.create_study(sampler=cheap())
+    finished(study, 4, rng)
+    trial = study.ask({f"x{i}": FloatDistribution(-1.0, 1.0) for i in range(4)})
+    trial.report(1.0, 0)
+    assert len(history_seen(study).pending) == 1
+    trial.report(float("nan"), 1)
+    history = history_seen(study)
+    assert len(history.pending) == 0
+    np.testing.assert_allclose(2 * history.x[-1] - 1, list(trial.params.values()), atol=1e-12)
+    assert np.isnan(history.y[-1])
+    trial.report(0.5, 2)
+    assert len(history_seen(study).pending) == 1
+    study.tell(trial, 0.25)
+    assert history_seen(study).y[-1] == 0.25
+
+
 def test_a_worker_announces_what_it_will_evaluate(rng):
     """Its parameters reach the storage one by one, when the objective asks for them; another worker knows them before."""
     study = optuna.create_study(sampler=cheap())

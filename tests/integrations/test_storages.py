@@ -1,17 +1,9 @@
-"""Many workers on one study, each a process of its own, one of them killed: on PostgreSQL, SQLite and a journal file.
-
-The PostgreSQL server is a real one, made for the test in a temporary folder. `make storages` installs it and runs this.
-"""
+"""Many workers on one study, each a process of its own, one of them killed: on PostgreSQL, SQLite and a journal file."""
 
 import multiprocessing
 import os
-import shutil
 import signal
-import socket
-import subprocess
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import optuna
@@ -21,7 +13,7 @@ from optuna.trial import TrialState
 from infold.integrations.optuna import InfoldSampler
 
 N_TRIALS = 200
-pytestmark = pytest.mark.skipif("INFOLD_STORAGES" not in os.environ, reason="takes minutes: make storages")
+pytestmark = pytest.mark.integration
 
 
 def objective(trial: optuna.Trial) -> float:
@@ -87,35 +79,6 @@ def check(study: optuna.Study, n_workers: int, alone: float) -> None:
     assert all(len(trial.params) == 20 and trial.value is not None for trial in completed)
     assert len({tuple(sorted(trial.params.items())) for trial in completed}) == len(completed)
     assert study.best_value < alone + 0.25
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory) -> Iterator[str]:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [Path(shutil.which("initdb") or "none").parent]
-    if not (found[-1] / "initdb").exists():
-        pytest.fail("no PostgreSQL: make storages installs it")
-    folder = tmp_path_factory.mktemp("postgres")
-    as_user: list[str] = []
-    if os.getuid() == 0:  # the server refuses to run as root
-        for path in (folder, *folder.parents[:3]):
-            path.chmod(0o755)
-        shutil.chown(folder, "postgres")
-        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    data = folder / "data"
-
-    def server(program: str, *arguments: str) -> None:
-        subprocess.run([*as_user, found[-1] / program, *arguments], check=True, capture_output=True, cwd=folder)
-
-    server("initdb", "-D", str(data), "-U", "infold", "--auth=trust")
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-    server("pg_ctl", "-D", str(data), "-w", "-o", options, "-l", str(folder / "log"), "start")
-    try:
-        yield f"postgresql+psycopg2://infold@127.0.0.1:{port}/postgres"
-    finally:
-        server("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
 
 
 def test_eight_workers_on_postgresql_lose_and_repeat_nothing(postgres, alone):

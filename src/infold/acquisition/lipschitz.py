@@ -102,6 +102,8 @@ def around(
     z_data: Float[np.ndarray, "n d"],
     rng: np.random.Generator,
     batch: int,
+    *,
+    n_slopes: int | None = None,
     n_random: int = 100,
     n_steps: int = 5,
     step: float = 0.02,
@@ -109,15 +111,19 @@ def around(
     """L by maximization over the data, random points in the cube and around the data, and a few gradient steps; the region.
 
     `survey` takes `batch` points at once, the steepest so many of which take the steps. Slopes vanish far from the data, so
-    half the random points are drawn near them. FloatingPointError when the decoder is not finite.
+    half the random points are drawn near them. With `n_slopes` L is the largest slope at so many of the data instead, which is
+    less: larger balls. FloatingPointError when the decoder is not finite.
     """
     n, d = z_data.shape
+    if n_slopes is not None:
+        n_random, n_steps = 0, 0
     near = z_data[rng.integers(n, size=n_random)] + 0.1 * rng.normal(size=(n_random, d))
     points = np.concatenate([z_data, np.clip(near, 0.0, 1.0), rng.uniform(size=(n_random, d))])
     points = np.concatenate([points, np.repeat(points[-1:], -len(points) % batch, axis=0)])
     seen = Survey(*map(np.concatenate, zip(*map(survey, np.split(points, len(points) // batch)), strict=True)))
     best = np.argsort(seen.slope)[-batch:]
-    points, gradients, largest = points[best], seen.slope_gradient[best], float(np.max(seen.slope))
+    chosen = slice(None) if n_slopes is None else rng.choice(n, size=min(n, n_slopes), replace=False)
+    points, gradients, largest = points[best], seen.slope_gradient[best], float(np.max(seen.slope[chosen]))
     for _ in range(n_steps):
         norm = np.linalg.norm(gradients, axis=1, keepdims=True)
         points = np.clip(points + step * gradients / np.maximum(norm, 1e-300), 0.0, 1.0)

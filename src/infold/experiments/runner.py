@@ -27,9 +27,11 @@ STEP = 20  # evaluations; a few seconds, so that starting a step costs little an
 VARIANTS: dict[str, dict[str, Any]] = {
     "free": {"weight_deviation": None},
     "orthogonal": {"weight_deviation": None, "orthogonal": True},
+    "paper": {"weight_deviation": None, "orthogonal": True, "n_slopes": 10},
     "uniform": {"design": "uniform"},
 }
-"""Settings that depart from a method's own: the paper's objective, without and with orthonormal weights; random search."""
+"""Settings that depart from a method's own: the paper's objective, without and with orthonormal weights, and with its L too;
+random search."""
 _log = logging.getLogger(__name__)
 _TRIES = 3  # times in a row that all workers may be lost without a step being done
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}  # faster; the same numbers

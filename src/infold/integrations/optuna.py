@@ -38,8 +38,8 @@ class InfoldSampler(BaseSampler):
     """Bayesian optimization with infold's methods.
 
     The model is made anew from the study's trials for every suggestion, so any number of workers may share a study. Trials
-    that are running are pending: other workers stay away from them. Failed trials are points to avoid. A pruned trial counts
-    with its last reported value, but never as better than the median of the completed ones.
+    that are running are pending: other workers stay away from them. Failed trials are points to avoid, and so are running ones
+    that reported NaN. A pruned trial counts with its last reported value, but never as better than the median of the completed.
     """
 
     def __init__(
@@ -136,14 +136,14 @@ class InfoldSampler(BaseSampler):
         for other in private.trials(study):
             if other.number == trial.number or other.state == TrialState.WAITING:
                 continue
-            if other.state == TrialState.RUNNING:
+            if other.state == TrialState.RUNNING and not _diverged(other):
                 began = other.datetime_start
                 if began is None or (now - began).total_seconds() <= self._max_running_seconds:
                     unit = coding.encode_running(other)
                     if unit is not None:
                         pending.append(unit)
                 continue
-            unit = memory.unit(other)
+            unit = memory.unit(other) if other.state.is_finished() else coding.encode_trial(other.params)
             if unit is None:
                 continue
             n_finished += other.state in (TrialState.COMPLETE, TrialState.PRUNED)
@@ -193,13 +193,23 @@ def _fitting(method: Method, dimension: int) -> Method:
     return method if wanted is None or wanted <= dimension else dataclasses.replace(method, n_features=dimension)  # type: ignore[type-var]
 
 
+def _last_reported(trial: FrozenTrial) -> float | None:
+    reported = trial.intermediate_values
+    return float(reported[max(reported)]) if reported else None
+
+
+def _diverged(trial: FrozenTrial) -> bool:
+    """Whether it reported NaN last. Ray Tune leaves such trials running for ever, as Optuna takes no NaN for a value."""
+    last = _last_reported(trial)
+    return last is not None and math.isnan(last)
+
+
 def _value(trial: FrozenTrial, sign: float) -> float:
     """To minimize; NaN where there is none."""
     if trial.state == TrialState.COMPLETE:
         return sign * float(trial.values[0])
-    if trial.state == TrialState.PRUNED and trial.intermediate_values:
-        return sign * float(trial.intermediate_values[max(trial.intermediate_values)])
-    return math.nan
+    last = _last_reported(trial)
+    return math.nan if last is None or trial.state != TrialState.PRUNED else sign * last
 
 
 def _finite(y: np.ndarray, pruned: np.ndarray) -> np.ndarray:

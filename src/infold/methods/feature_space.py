@@ -76,6 +76,8 @@ class FeatureSpace:
     """The best of them start a gradient search."""
     max_search_iterations: int = 30
     """Iterations of the gradient search."""
+    n_slopes: int | None = None
+    """The constraint's L is the largest slope at so many of the data, 10 in the paper's code; None: over the feature space."""
     solver: str = "projected"
     """How the constrained search is done: "projected", or "trust-constr" for the paper's interior-point route."""
 
@@ -89,8 +91,9 @@ class FeatureSpace:
             raise ValueError(f"weight_deviation = {self.weight_deviation}: expected a positive number or None")
         for name in ("max_iterations", "max_warm_iterations", "max_search_iterations"):
             _checks.at_least(name, getattr(self, name), 1)
-        if self.n_features is not None:
-            _checks.at_least("n_features", self.n_features, 1)
+        for name in ("n_features", "n_slopes"):
+            if getattr(self, name) is not None:
+                _checks.at_least(name, getattr(self, name), 1)
         object.__setattr__(self, "hidden", tuple(self.hidden))
         _checks.at_least("n_starts", self.n_starts, 1)
         _checks.at_least("n_candidates", self.n_candidates, self.n_starts)
@@ -171,7 +174,7 @@ class FeatureSpace:
         constant, region = np.nan, None
         if self.constrained:
             with clock("lipschitz"):
-                constant, region = lipschitz_region(model, posterior, z_data, dimension, rng)
+                constant, region = lipschitz_region(model, posterior, z_data, dimension, rng, self.n_slopes)
         objective = search_objective(model, posterior, Acquisition(name=self.acquisition, beta=self.beta), y_min)
         with clock("search"):
             found = self._search(objective, region, model.encoder.n_features, rng)
@@ -229,7 +232,12 @@ def search_objective(model: JointModel, posterior: Posterior, acquisition: Acqui
 
 
 def lipschitz_region(
-    model: JointModel, posterior: Posterior, z_data: np.ndarray, dimension: int, rng: np.random.Generator
+    model: JointModel,
+    posterior: Posterior,
+    z_data: np.ndarray,
+    dimension: int,
+    rng: np.random.Generator,
+    n_slopes: int | None = None,
 ) -> tuple[float, Region]:
     """L and the balls around the data."""
 
@@ -237,7 +245,7 @@ def lipschitz_region(
         columns = np.asarray(_survey(model, posterior, z, dimension))
         return Survey(slope=columns[:, 0], output=columns[:, 1], slope_gradient=columns[:, 2:])
 
-    return lipschitz.around(survey, z_data, rng, _SURVEY_BATCH)
+    return lipschitz.around(survey, z_data, rng, _SURVEY_BATCH, n_slopes=n_slopes)
 
 
 _predict = jax.jit(lambda model, posterior, z: jnp.stack(joint.predict(model, posterior, z)), static_argnums=0)

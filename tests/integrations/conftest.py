@@ -1,0 +1,38 @@
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory) -> Iterator[str]:
+    """The address of a real server, made for the tests in a temporary folder."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [Path(shutil.which("initdb") or "none").parent]
+    if not (found[-1] / "initdb").exists():
+        pytest.fail("no PostgreSQL: make integrations installs it")
+    folder = tmp_path_factory.mktemp("postgres")
+    as_user: list[str] = []
+    if os.getuid() == 0:  # the server refuses to run as root
+        for path in (folder, *folder.parents[:3]):
+            path.chmod(0o755)
+        shutil.chown(folder, "postgres")
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    data = folder / "data"
+
+    def server(program: str, *arguments: str) -> None:
+        subprocess.run([*as_user, found[-1] / program, *arguments], check=True, capture_output=True, cwd=folder)
+
+    server("initdb", "-D", str(data), "-U", "infold", "--auth=trust")
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+    server("pg_ctl", "-D", str(data), "-w", "-o", options, "-l", str(folder / "log"), "start")
+    try:
+        yield f"postgresql+psycopg2://infold@127.0.0.1:{port}/postgres"
+    finally:
+        server("pg_ctl", "-D", str(data), "-m", "immediate", "stop")

@@ -1,0 +1,48 @@
+"""The recipes of docs/optuna.md run as they are written."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import optuna
+import pytest
+
+pytestmark = pytest.mark.integration
+PAGE = (Path(__file__).parents[2] / "docs" / "optuna.md").read_text()
+
+
+def recipe(folder: Path, heading: str) -> Path:
+    """The Python code below a heading of the page, as a file."""
+    found = re.search(rf"^## {heading}.*?^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert found, heading
+    path = folder / "recipe.py"
+    path.write_text(found[1])
+    return path
+
+
+def run(path: Path) -> str:
+    return subprocess.run(
+        [sys.executable, path], cwd=path.parent, check=True, stdout=subprocess.PIPE, text=True, timeout=300
+    ).stdout
+
+
+def test_one_line(tmp_path):
+    assert float(run(recipe(tmp_path, "One line")).split()[0]) < 3.0
+    study = optuna.load_study(study_name="demo", storage=f"sqlite:///{tmp_path}/demo.db")
+    assert len(study.trials) == 60
+
+
+def test_postgresql(tmp_path, postgres, monkeypatch):
+    monkeypatch.setenv("OPTUNA_STORAGE", postgres)
+    subprocess.run([Path(sys.executable).parent / "optuna", "create-study", "--study-name", "recipe"], check=True)
+    path = recipe(tmp_path, "Many workers: PostgreSQL")
+    path.write_text(path.read_text().replace('"shared"', '"recipe"'))
+    workers = [subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    printed = [worker.communicate(timeout=300)[0] for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0]
+    assert any(text.startswith("40 trials, best value") for text in printed)
+
+
+def test_ray_tune(tmp_path):
+    assert float(run(recipe(tmp_path, "Ray Tune")).split()[-1]) < 5.0
