@@ -28,6 +28,7 @@ lint: .venv/ready
 bench: .venv/ready
 	$(BIN)/python benchmarks/likelihood.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/sampler.py
 
 # The measurements of docs/speed.md; those that are there are kept. Other optimizers come into an environment of their own.
 speed: .venv-peers/ready
