@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from infold import methods
+from infold import Categorical, Float, Int, Optimizer, Space, methods
 from infold.history import History
 from infold.methods import FeatureSpace, RandomSearch, additive, feature_space, full_space
 
@@ -180,6 +180,68 @@ def test_trust_constr_solver_is_available(rng):
 def test_suggesting_leaves_the_users_float32_alone(rng):
     cheap("mgpc").suggest(history(rng), 1, (0, 0))
     assert jnp.ones(1).dtype == jnp.float32
+
+
+MIXED = Space(
+    {
+        "a": Float(-1.0, 1.0),
+        "b": Float(-1.0, 1.0),
+        "n": Int(0, 10),
+        "k": Categorical(list("rst")),
+        "m": Categorical(list("uvw")),
+    }
+)
+
+
+def mixed_history(rng, n=14) -> History:
+    x = np.array([MIXED.place(MIXED.decode(unit)) for unit in rng.uniform(size=(n, MIXED.dimension))])
+    return History(x, np.sum((x - 0.4) ** 2, axis=1), rounding=MIXED.rounding)
+
+
+def test_variations_can_be_evaluated_and_differ_in_few_discrete_parameters(rng):
+    data = mixed_history(rng)
+    assert data.rounding is not None
+    discrete = data.rounding.coordinates
+    x = rng.uniform(size=MIXED.dimension)
+    varied = feature_space.rounded_variations(x, data, data.rounding, rng)
+    np.testing.assert_allclose(data.rounding.snap(varied), varied, atol=1e-12)
+    np.testing.assert_allclose(varied[:, ~discrete], np.tile(x[~discrete], (len(varied), 1)), atol=1e-12)
+    np.testing.assert_array_equal(varied[:1], data.rounding.snap(x[None]))
+    assert len(np.unique(varied[:, discrete], axis=0)) > 50
+    best = data.x[np.argmin(data.y)]
+    assert np.any(np.all(np.isclose(varied[:, discrete], best[discrete]), axis=1))
+
+
+@pytest.mark.parametrize("name", FEATURE_NAMES)
+def test_a_feature_space_method_suggests_the_most_promising_of_what_can_be_evaluated(name, rng, monkeypatch):
+    made = {}
+
+    def remembering(function):
+        def call(*args, **kwargs):
+            made[function.__name__] = function(*args, **kwargs)
+            return made[function.__name__]
+
+        monkeypatch.setattr(feature_space, function.__name__, call)
+
+    for function in (feature_space.fit, feature_space.search_objective, feature_space.rounded_variations):
+        remembering(function)
+    data = mixed_history(rng)
+    suggestion = cheap(name).suggest(data, 1, (0, 0))
+    with jax.enable_x64(True):
+        worth = made["search_objective"].value(made["fit"].encode(made["rounded_variations"]))
+    np.testing.assert_array_equal(suggestion.x[0], made["rounded_variations"][np.argmax(worth)])
+    assert suggestion.diagnostics["acquisition"] == pytest.approx(np.max(worth))
+    assert worth[0] < np.max(worth)  # better than the rounded point of the decoder
+
+
+def test_mgpc_finds_the_right_categories(rng):
+    optimizer = Optimizer(MIXED, method="mgpc", n_initial=8, seed=0)
+    for _ in range(40):
+        x = optimizer.ask()
+        optimizer.tell(x, x["a"] ** 2 + x["b"] ** 2 + (x["n"] - 7) ** 2 / 25 + (x["k"] != "s") + (x["m"] != "w"))
+    best, value = optimizer.best
+    assert (best["k"], best["m"]) == ("s", "w")
+    assert value < 0.3
 
 
 def test_full_space_does_far_better_than_random_on_a_sphere(rng):

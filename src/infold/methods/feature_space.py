@@ -22,7 +22,7 @@ from infold._types import Array
 from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region, Survey
-from infold.history import History
+from infold.history import History, Rounding
 from infold.methods.base import Cache, Key, Stopwatch, Suggestion, features, with_lies
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
@@ -34,6 +34,7 @@ from infold.surrogate.warp import expected_squash
 _log = logging.getLogger(__name__)
 _BATCH = 25  # points per compiled evaluation of a gradient
 _SURVEY_BATCH = 50  # points per compiled evaluation of the decoder's Jacobian
+_N_BEST, _N_VARIATIONS = 5, 50  # data whose discrete coordinates are tried, and variations of each
 _GROWTH = 1.1  # fresh starts are rarer where they cost more
 SOLVERS = ("projected", "trust-constr")
 _FIT, _FIT_AGAIN, _SEARCH = 1, 2, 3  # streams of randomness within one suggestion
@@ -184,6 +185,14 @@ class FeatureSpace:
             x = expected_squash(*map(np.asarray, _decode(model, posterior, found.point[None], dimension)))
             if not np.all(np.isfinite(x)):
                 raise FloatingPointError("the decoder's output is not finite")
+            if history.rounding is not None:
+                # Rounding moves a point away from the features that were searched for. What it is worth there, and what others
+                # would be, is known without the decoder and its constraint.
+                candidates = rounded_variations(x[0], history, history.rounding, rng)
+                features = fitted.encode(candidates)
+                worth = objective.value(features)
+                best = int(np.argmax(np.where(np.isnan(worth), -np.inf, worth)))
+                x, found = candidates[[best]], search.Found(features[best], float(worth[best]))
             reencoded = fitted.encode(x)[0]
             at = objective.predictions(found.point[None])
         everywhere = Region(z_data, np.full(len(z_data), np.inf)) if region is None else region
@@ -218,6 +227,17 @@ class FeatureSpace:
             one_by_one = dataclasses.replace(objective, batch=1)
             return search.trust_constr(one_by_one.value_and_gradient, region, starts)
         return search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_search_iterations)
+
+
+def rounded_variations(x: np.ndarray, history: History, rounding: Rounding, rng: np.random.Generator) -> np.ndarray:
+    """x where it can be evaluated; with the discrete coordinates of the best data; with one to three of its own replaced."""
+    discrete = rounding.coordinates
+    best = history.x[np.argsort(history.values)[:_N_BEST]]
+    varied = np.repeat(np.concatenate([x[None], np.where(discrete, best, x)]), _N_VARIATIONS, axis=0)
+    order = np.where(discrete, rng.uniform(size=varied.shape), np.inf).argsort(axis=1).argsort(axis=1)
+    replaced = discrete & (order < rng.integers(1, 4, size=(len(varied), 1)))
+    replaced[::_N_VARIATIONS] = False
+    return rounding.snap(np.where(replaced, rng.uniform(size=varied.shape), varied))
 
 
 def search_objective(model: JointModel, posterior: Posterior, acquisition: Acquisition, y_min: float) -> search.Objective:
