@@ -1,6 +1,7 @@
 """Optuna's own suites for samplers, and what they do not ask."""
 
 import pickle
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
@@ -169,24 +170,78 @@ def test_a_worker_announces_what_it_will_evaluate(rng):
     np.testing.assert_allclose(2 * pending[0] - 1, rest, atol=1e-12)
 
 
-def test_of_two_workers_that_choose_the_same_at_once_the_later_one_chooses_again(rng, monkeypatch):
+@pytest.mark.parametrize("choosing", ["earlier", "later"])
+@pytest.mark.parametrize("finishes", [False, True])
+def test_a_worker_that_finds_its_choice_taken_meanwhile_chooses_again(choosing, finishes, rng, monkeypatch):
     study = optuna.create_study(sampler=cheap())
     finished(study, 4, rng)
-    earlier, later = study.ask(), study.ask()
+    trials = [study.ask(), study.ask()]
+    other, trial = trials if choosing == "later" else trials[::-1]
     announce, chosen = private.announce, []
 
-    def meanwhile(study, trial, internal):
-        """The earlier trial announces just what the later one is about to."""
+    def meanwhile(study, frozen, internal):
+        """The other worker announces just what this one is about to, and may be done with it at once."""
         chosen.append(internal)
         if len(chosen) == 1:
-            announce(study, earlier._cached_frozen_trial, internal)
-        announce(study, trial, internal)
+            announce(study, other._cached_frozen_trial, internal)
+            if finishes:
+                for name, value in internal.items():
+                    other.storage.set_trial_param(other._trial_id, name, value, FloatDistribution(-1.0, 1.0))
+                study.tell(other, 1.0)
+        announce(study, frozen, internal)
 
     monkeypatch.setattr(private, "announce", meanwhile)
-    later.suggest_float("x0", -1.0, 1.0)
+    trial.suggest_float("x0", -1.0, 1.0)
     assert len(chosen) == 2
     assert chosen[0] != chosen[1]
-    assert later.params["x0"] == chosen[1]["x0"]
+    assert trial.params["x0"] == chosen[1]["x0"]
+
+
+def test_trials_of_killed_workers_can_be_suggested_again():
+    space = {"a": CategoricalDistribution(["p", "q", "r"])}
+    study = optuna.create_study(sampler=cheap(max_running_seconds=1e-3))
+    study.enqueue_trial({"a": "r"})
+    study.ask(space)  # by a worker that is killed
+    for choice in "pq":
+        study.add_trial(create_trial(params={"a": choice}, distributions=space, value=1.0))
+    time.sleep(0.01)
+    assert study.ask(space).params == {"a": "r"}
+
+
+def test_a_later_announcement_replaces_the_earlier_one_whole():
+    study = optuna.create_study()
+    trial = study.ask()
+    space = {f"x{i}": FloatDistribution(-1.0, 1.0) for i in range(200)}
+    for value in (0.1 + 1e-15, 0.5):  # the second is much shorter
+        private.announce(study, trial._cached_frozen_trial, dict.fromkeys(space, value))
+        assert private.announced(study.trials[0], space) == dict.fromkeys(space, value)
+
+
+def test_a_sampler_does_not_confuse_studies_of_one_name():
+    sampler = cheap()
+    for shift in (0.0, 0.3):
+        study = optuna.create_study(study_name="demo", sampler=sampler)
+        for i in range(6):
+            params = {"x": (i / 10 + shift) % 1.0}
+            study.add_trial(create_trial(params=params, distributions={"x": FloatDistribution(0.0, 1.0)}, value=0.0))
+        trial = study.ask()._cached_frozen_trial
+        coding = _Coding(sampler.infer_relative_search_space(study, trial))
+        memory = sampler._memory = sampler._memory.of(study.study_name, coding)
+        history = sampler._history(study, trial, coding, memory)
+        np.testing.assert_allclose(history.x[:, 0], (np.arange(6) / 10 + shift) % 1.0)
+
+
+@pytest.mark.parametrize(("low", "high", "step"), [(1.7e9, 1.7e9 + 100, 0.1), (1e6, 1e6 + 1, 1e-3)])
+def test_steps_that_floats_cannot_hold_exactly_are_modelled_all_the_same(low, high, step):
+    study = optuna.create_study(sampler=cheap())
+    suggested = []
+    sample = study.sampler.sample_relative
+    study.sampler.sample_relative = lambda *args: suggested.append(sample(*args)) or suggested[-1]
+    for i in range(10):
+        trial = study.ask()
+        value = trial.suggest_float("p", low, high, step=step) - low + trial.suggest_float("q", 0.0, 1.0)
+        assert i < 3 or trial.params == suggested[-1]
+        study.tell(trial, value)
 
 
 def test_parallel_suggestions_are_distinct_even_among_few_choices():
@@ -251,6 +306,41 @@ def test_conditional_parameters_go_to_the_independent_sampler():
     given = optuna.create_study(sampler=cheap(search_space={"x": FloatDistribution(0.0, 1.0)}))
     given.optimize(objective, n_trials=6)
     assert len(given.trials) == 6
+
+
+def test_values_in_common_are_repeated_where_other_parameters_make_the_difference():
+    def objective(trial: optuna.Trial) -> float:
+        kind = trial.suggest_categorical("kind", ["good", "bad", "worse", "worst"])
+        return trial.suggest_float("x", 0.0, 1.0) if kind == "good" else 100.0 + trial.suggest_float(f"y {kind}", 0.0, 1.0)
+
+    study = optuna.create_study(sampler=cheap())
+    for kind in ("good", "bad", "worse", "worst"):
+        study.enqueue_trial({"kind": kind})
+    study.optimize(objective, n_trials=20)
+    assert sum(trial.params["kind"] == "good" for trial in study.trials[4:]) >= 12
+
+
+def test_where_everything_is_known_the_best_is_repeated_and_not_a_random_one():
+    study = optuna.create_study(sampler=cheap())
+    space = {"n": IntDistribution(0, 5)}
+    for i in range(6):
+        study.add_trial(create_trial(params={"n": i}, distributions=space, value=(i - 2.0) ** 2))
+    asked = []
+    for _ in range(5):
+        trial = study.ask(space)
+        asked.append(trial.params["n"])
+        study.tell(trial, (asked[-1] - 2.0) ** 2)
+    assert sum(abs(n - 2) <= 1 for n in asked) >= 4
+
+
+def test_a_model_that_waits_for_trials_with_all_parameters_says_so(caplog):
+    space = {"x": FloatDistribution(0.0, 1.0), "never": FloatDistribution(0.0, 1.0)}
+    study = optuna.create_study(sampler=cheap(search_space=space))
+    with caplog.at_level("WARNING", "infold"):
+        study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=5)
+    assert [record.getMessage() for record in caplog.records] == [
+        "0 of 2 finished trials have values of all these parameters, and the model waits for 2: x, never"
+    ]
 
 
 def test_several_objectives_are_refused_with_advice():

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
@@ -19,29 +19,36 @@ def trials(study: Study) -> list[FrozenTrial]:
 def contains(distribution: BaseDistribution, value: Any) -> bool:
     """Whether the distribution could have produced the value."""
     try:
-        return distribution._contains(distribution.to_internal_repr(value))
+        return _contains(distribution, distribution.to_internal_repr(value))
     except (ValueError, TypeError):
         return False
+
+
+def _contains(distribution: BaseDistribution, internal: float) -> bool:
+    """The same in internal numbers. Stepped floats may be off by rounding, which Optuna would refuse."""
+    if isinstance(distribution, FloatDistribution):
+        return distribution.low <= internal <= distribution.high
+    return distribution._contains(internal)
 
 
 def announce(study: Study, trial: FrozenTrial, internal: dict[str, float]) -> None:
     """Tell other workers what a trial will evaluate, before it asks for its parameters one by one. In internal numbers."""
     text = json.dumps(internal)
-    for i, start in enumerate(range(0, len(text), _LONGEST)):
-        study._storage.set_trial_system_attr(trial._trial_id, f"{_KEY}:{i}", text[start : start + _LONGEST])
+    parts = [text[start : start + _LONGEST] for start in range(0, len(text), _LONGEST)]
+    for i, part in enumerate(parts):
+        study._storage.set_trial_system_attr(trial._trial_id, f"{_KEY}:{i}", part)
+    study._storage.set_trial_system_attr(trial._trial_id, _KEY, len(parts))
 
 
 def announced(trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> dict[str, Any]:
     """What `announce` told of a trial, as far as the distributions have it."""
-    parts: list[str] = []
-    while (part := trial.system_attrs.get(f"{_KEY}:{len(parts)}")) is not None:
-        parts.append(part)
+    attributes = trial.system_attrs
     try:
-        internal = json.loads("".join(parts)) if parts else {}
-    except ValueError:  # read while it was being written
+        internal = json.loads("".join(attributes[f"{_KEY}:{i}"] for i in range(attributes[_KEY])))
+    except (KeyError, ValueError):  # none, or read while it was being written
         return {}
     return {
         name: distribution.to_external_repr(internal[name])
         for name, distribution in distributions.items()
-        if name in internal and distribution._contains(internal[name])
+        if name in internal and _contains(distribution, internal[name])
     }

@@ -4,6 +4,8 @@
 """
 
 import dataclasses
+import itertools
+import logging
 import math
 import secrets
 import threading
@@ -32,6 +34,8 @@ from infold.integrations import _optuna_private as private
 
 _DAY = 86400.0
 _TRIES = 100  # random points tried in place of a known one; a space that small is exhausted anyway
+_ATTEMPTS = 10  # choices before a point that another worker chose at the same time is evaluated twice
+_log = logging.getLogger(__name__)
 
 
 class InfoldSampler(BaseSampler):
@@ -100,6 +104,9 @@ class InfoldSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         _check_objectives(study)
+        chosen = private.announced(trial, {param_name: param_distribution})
+        if chosen:  # a stepped float that Optuna, more exact than floats are, takes for none of the steps
+            return chosen[param_name]
         return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
@@ -115,24 +122,31 @@ class InfoldSampler(BaseSampler):
         coding = _Coding(search_space)
         with self._lock:
             memory = self._memory = self._memory.of(study.study_name, coding)
-        while True:
-            history = self._history(study, trial, coding, memory)
+        history = self._history(study, trial, coding, memory)
+        values: dict[str, Any] = {}
+        for attempt in range(_ATTEMPTS):
             if history is None:
-                return {}
+                break
             method = _fitting(self._method, history.dimension)
-            suggestion = method.suggest(history, 1, (self._seed, trial.number), dict(memory.cache))
+            suggestion = method.suggest(history, 1, (self._seed + attempt, trial.number), dict(memory.cache))
             memory.cache = suggestion.cache
-            values = self._fresh(coding, suggestion.x[0], history, trial.number)
+            values = coding.decode(suggestion.x[0])
+            if not memory.conditional:  # otherwise further parameters may make the difference
+                values = self._fresh(coding, values, history, trial.number)
             private.announce(study, trial, {name: float(coding.internal(name, value)) for name, value in values.items()})
-            if not _taken(study, trial, coding, history, values):
-                return values
+            # Everybody announces before looking again, so of two workers that chose the same at least one notices.
+            before, history = history, self._history(study, trial, coding, memory)
+            new = set() if history is None or memory.conditional else _places(history) - _places(before)
+            if coding.encode(values).tobytes() not in new:
+                break
+        return values
 
     def _history(self, study: Study, trial: FrozenTrial, coding: "_Coding", memory: "_Memory") -> History | None:
         """What the trials say, as values to minimize; None while too few are finished."""
         sign = 1.0 if study.direction == StudyDirection.MINIMIZE else -1.0
         x, y, pruned, pending = [], [], [], []
         now = datetime.now()
-        n_finished = 0
+        n_finished = n_usable = 0
         for other in private.trials(study):
             if other.number == trial.number or other.state == TrialState.WAITING:
                 continue
@@ -143,40 +157,35 @@ class InfoldSampler(BaseSampler):
                     if unit is not None:
                         pending.append(unit)
                 continue
+            with_value = other.state in (TrialState.COMPLETE, TrialState.PRUNED)
+            n_finished += with_value
             unit = memory.unit(other) if other.state.is_finished() else coding.encode_trial(other.params)
             if unit is None:
                 continue
-            n_finished += other.state in (TrialState.COMPLETE, TrialState.PRUNED)
+            n_usable += with_value
             x.append(unit)
             y.append(_value(other, sign))
             pruned.append(other.state == TrialState.PRUNED)
-        if n_finished < self._n_startup_trials:
+        if n_usable < self._n_startup_trials:
+            if n_finished >= self._n_startup_trials and not memory.warned:
+                memory.warned = True
+                _log.warning(
+                    "%d of %d finished trials have values of all these parameters, and the model waits for %d: %s",
+                    *(n_usable, n_finished, self._n_startup_trials, ", ".join(coding.distributions)),
+                )
             return None
         return History(np.array(x), _finite(np.array(y), np.array(pruned)), np.array(pending), coding.space.rounding)
 
-    def _fresh(self, coding: "_Coding", unit: np.ndarray, history: History, number: int) -> dict[str, Any]:
-        """The values at `unit`, or random ones where they are known already, as happens among few choices."""
+    def _fresh(self, coding: "_Coding", values: dict[str, Any], history: History, number: int) -> dict[str, Any]:
+        """The values, or random ones where they are known already and others are not."""
         rng = np.random.default_rng([self._seed, number, 1])
-        known = {row.tobytes() for row in (*history.x, *history.pending)}
-        values = coding.decode(unit)
-        for _ in range(_TRIES):
-            if coding.encode(values).tobytes() not in known:
-                break
-            values = coding.decode(rng.uniform(size=history.dimension))
-        return values
+        known = _places(history)
+        drawn = (coding.decode(rng.uniform(size=history.dimension)) for _ in range(_TRIES))
+        return next((v for v in itertools.chain([values], drawn) if coding.encode(v).tobytes() not in known), values)
 
 
-def _taken(study: Study, trial: FrozenTrial, coding: "_Coding", history: History, values: dict[str, Any]) -> bool:
-    """Whether an earlier trial has meanwhile announced the same values.
-
-    Every worker announces before it looks, so of two that chose the same at least the later one knows, and chooses again.
-    """
-    unit = coding.encode(values)
-    if any(np.array_equal(unit, known) for known in (*history.x, *history.pending)):
-        return False  # everything is known, and nothing better will be found
-    running = (t for t in private.trials(study) if t.state == TrialState.RUNNING and t.number < trial.number)
-    places = (coding.encode_running(other) for other in running)
-    return any(place is not None and np.array_equal(unit, place) for place in places)
+def _places(history: History) -> set[bytes]:
+    return {row.tobytes() for row in (*history.x, *history.pending)}
 
 
 def _check_objectives(study: Study) -> None:
@@ -286,7 +295,10 @@ class _Memory:
     study_name: str | None = None
     coding: _Coding | None = None
     cache: Cache = field(default_factory=dict)
-    units: dict[int, np.ndarray | None] = field(default_factory=dict)
+    units: dict[int, tuple[dict[str, Any], np.ndarray | None]] = field(default_factory=dict)
+    conditional: bool = False
+    """Whether trials have further parameters."""
+    warned: bool = False
 
     def of(self, study_name: str, coding: _Coding) -> "_Memory":
         """This one, or an empty one where the study or the space is another."""
@@ -296,7 +308,11 @@ class _Memory:
 
     def unit(self, trial: FrozenTrial) -> np.ndarray | None:
         """The place of a finished trial, which does not change any more."""
-        if trial.number not in self.units:
+        params, unit = self.units.get(trial.number, (None, None))
+        if params != trial.params:  # another study may have the same name
             assert self.coding is not None
-            self.units[trial.number] = self.coding.encode_trial(trial.params)
-        return self.units[trial.number]
+            unit = self.coding.encode_trial(trial.params)
+            self.units[trial.number] = dict(trial.params), unit
+            more = (distribution for name, distribution in trial.distributions.items() if name not in self.coding.distributions)
+            self.conditional |= any(not distribution.single() for distribution in more)
+        return unit
