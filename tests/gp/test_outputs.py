@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from infold.gp.outputs import PowerTransform, Standardization
+from infold.gp.outputs import PowerTransform, Standardization, without_outliers
 
 SAMPLES = {
     "normal": lambda rng: rng.normal(size=200),
@@ -41,3 +41,27 @@ def test_constant_values_keep_their_place(value):
     for transform in (Standardization.of(y), PowerTransform.of(y)):
         assert np.all(np.isfinite(transform.apply(y)))
         np.testing.assert_allclose(transform.invert(transform.apply(y)), y)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_values_end_five_interquartile_ranges_above_the_upper_quartile(name, rng):
+    y = SAMPLES[name](rng)
+    fence = np.quantile(y, 0.75) + 5.0 * stats.iqr(y)
+    clipped = without_outliers(y)
+    np.testing.assert_array_equal(clipped[y <= fence], y[y <= fence])
+    np.testing.assert_allclose(clipped[y > fence], fence)
+    assert np.any(y > fence) == (name == "heavy right tail")
+
+
+@pytest.mark.parametrize("penalty", [1e2, 1e10, 1e308])
+def test_how_large_a_penalty_is_does_not_matter(penalty, rng):
+    y = rng.normal(size=40)
+    y[3] = 50.0
+    expected = PowerTransform.of(without_outliers(y)).apply(without_outliers(y))
+    y[3] = penalty
+    np.testing.assert_array_equal(PowerTransform.of(without_outliers(y)).apply(without_outliers(y)), expected)
+
+
+def test_among_equal_values_nothing_is_an_outlier():
+    y = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 7.0])
+    np.testing.assert_array_equal(without_outliers(y), y)

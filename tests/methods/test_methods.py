@@ -255,6 +255,14 @@ def test_full_space_does_far_better_than_random_on_a_sphere(rng):
     assert data.y.min() < 0.5 * np.min(history(rng, n=30, dimension=10).y)
 
 
+def test_one_penalty_does_not_blind_the_model():
+    optimizer = Optimizer([(-1.0, 1.0)] * 3, method="full_space", n_initial=10, seed=0)
+    for i in range(40):
+        x = optimizer.ask()
+        optimizer.tell(x, 1e6 if i == 3 else float(np.sum((x - 0.2) ** 2)))
+    assert optimizer.best[1] < 1e-3
+
+
 def test_sobol_points_continue_one_sequence():
     empty = History(np.empty((0, 3)), np.empty(0))
     together = RandomSearch().suggest(empty, 8, (1, 0)).x

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.optimize
 
+_FENCE = 5.0  # interquartile ranges
+
 
 @dataclass(frozen=True)
 class Standardization:
@@ -25,6 +27,16 @@ class Standardization:
 
     def invert(self, s: np.ndarray) -> np.ndarray:
         return self.mean + self.deviation * s
+
+
+def without_outliers(y: np.ndarray) -> np.ndarray:
+    """y with nothing more than five interquartile ranges above the upper quartile: what is worse is taken for that bad.
+
+    Beside a penalty of 1e6 values of order one look all the same to a model, and how bad the bad ones are matters little to a
+    search for the smallest.
+    """
+    lower, upper = np.quantile(y, [0.25, 0.75])
+    return np.minimum(y, upper + _FENCE * (upper - lower)) if upper > lower else y
 
 
 def _yeo_johnson(s: np.ndarray, power: float) -> np.ndarray:

@@ -19,7 +19,7 @@ from infold._threads import one_blas_thread_when_small
 from infold.acquisition import search
 from infold.acquisition.functions import Acquisition
 from infold.gp import padding, regression
-from infold.gp.outputs import PowerTransform, Standardization
+from infold.gp.outputs import PowerTransform, Standardization, without_outliers
 from infold.gp.regression import Data, Posterior, Regression
 from infold.gp.training import Trained
 from infold.history import History
@@ -40,6 +40,8 @@ class FullSpace:
     """Weight of the standard deviation in UCB."""
     transform: bool = True
     """Apply a Yeo-Johnson transform to the values, refitted every time."""
+    clip_outliers: bool = True
+    """Take values far above the others for less bad than they are, as penalties may be."""
     scaled_priors: bool = True
     """Priors on lengthscales and noise, unit variance and a constant mean; otherwise the most likely ones, and mean zero."""
     local: bool = True
@@ -78,8 +80,9 @@ class FullSpace:
         clock = Stopwatch()
         try:
             with clock("fit"):
-                outputs = PowerTransform.of(history.values) if self.transform else Standardization.of(history.values)
-                y = outputs.apply(history.values)
+                values = without_outliers(history.values) if self.clip_outliers else history.values
+                outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
+                y = outputs.apply(values)
                 size = padding.bucket_size(len(y) + len(history.pending) + q - 1)
                 data = jax.device_put(regression.make_data(history.x, y, size))
                 trained, fallback = self._fit(data, cache)
