@@ -231,6 +231,16 @@ def test_a_sampler_does_not_confuse_studies_of_one_name():
         np.testing.assert_allclose(history.x[:, 0], (np.arange(6) / 10 + shift) % 1.0)
 
 
+def test_values_between_the_steps_are_neither_read_nor_suggested(rng):
+    steps = FloatDistribution(0.0, 1.0, step=0.25)
+    assert not private.contains(steps, 0.3)
+    study = optuna.create_study(sampler=cheap(search_space={"x": FloatDistribution(0.0, 1.0)}))
+    for _ in range(8):
+        trial = study.ask()
+        assert trial.suggest_float("x", 0.0, 1.0, step=0.25) in (0.0, 0.25, 0.5, 0.75, 1.0)
+        study.tell(trial, float(rng.normal()))
+
+
 @pytest.mark.parametrize(("low", "high", "step"), [(1.7e9, 1.7e9 + 100, 0.1), (1e6, 1e6 + 1, 1e-3)])
 def test_steps_that_floats_cannot_hold_exactly_are_modelled_all_the_same(low, high, step):
     study = optuna.create_study(sampler=cheap())
@@ -318,6 +328,20 @@ def test_values_in_common_are_repeated_where_other_parameters_make_the_differenc
         study.enqueue_trial({"kind": kind})
     study.optimize(objective, n_trials=20)
     assert sum(trial.params["kind"] == "good" for trial in study.trials[4:]) >= 12
+
+
+def test_a_parameter_of_some_trials_is_no_reason_to_repeat_the_others():
+    def objective(trial: optuna.Trial) -> float:
+        kind = trial.suggest_categorical("kind", ["a", "b", "c"])
+        value = trial.suggest_int("n", 0, 4) + 10.0 * (kind == "c")
+        return value + trial.suggest_float("x", 0.0, 1.0) if kind == "c" else value
+
+    study = optuna.create_study(sampler=cheap())
+    for kind in ("c", "a", "b"):
+        study.enqueue_trial({"kind": kind, "n": 4})
+    study.optimize(objective, n_trials=12)
+    seen = [(trial.params["kind"], trial.params["n"]) for trial in study.trials if trial.params["kind"] != "c"]
+    assert len(set(seen)) == len(seen)
 
 
 def test_where_everything_is_known_the_best_is_repeated_and_not_a_random_one():

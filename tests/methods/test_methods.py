@@ -234,6 +234,17 @@ def test_a_feature_space_method_suggests_the_most_promising_of_what_can_be_evalu
     assert worth[0] < np.max(worth)  # better than the rounded point of the decoder
 
 
+def test_a_batch_of_discrete_points_repeats_nothing_while_there_is_something_new(rng):
+    space = Space({"n": Int(0, 3), "k": Categorical(list("rst"))})
+    x = np.array([space.place({"n": n, "k": k}) for n in range(3) for k in "rst"])
+    data = History(x, rng.normal(size=9), rounding=space.rounding)
+    suggested = cheap("mgpc").suggest(data, 3, (0, 0)).x
+    assert {space.decode(unit)["n"] for unit in suggested} == {3}
+    assert len({space.decode(unit)["k"] for unit in suggested}) == 3
+    everything = History(np.concatenate([x, suggested]), rng.normal(size=12), rounding=space.rounding)
+    assert cheap("mgpc").suggest(everything, 1, (0, 0)).x.shape == (1, 4)
+
+
 def test_mgpc_finds_the_right_categories(rng):
     optimizer = Optimizer(MIXED, method="mgpc", n_initial=8, seed=0)
     for _ in range(40):
@@ -253,6 +264,15 @@ def test_full_space_does_far_better_than_random_on_a_sphere(rng):
         x = np.concatenate([data.x, suggestion.x])
         data = History(x, np.sum((x - 0.4) ** 2, axis=1))
     assert data.y.min() < 0.5 * np.min(history(rng, n=30, dimension=10).y)
+
+
+@pytest.mark.parametrize("name", ["rembo", "vae"])
+def test_the_papers_baselines_take_values_as_they_are(name, rng):
+    data = history(rng, n=20, dimension=DIMENSION[name])
+    y = data.y.copy()
+    y[3] = 30.0
+    outlier, penalty = (cheap(name).suggest(History(data.x, np.where(y == 30.0, v, y)), 1, (0, 0)) for v in (30.0, 1e3))
+    assert outlier.diagnostics["log_likelihood"] != penalty.diagnostics["log_likelihood"]
 
 
 def test_one_penalty_does_not_blind_the_model():

@@ -112,7 +112,7 @@ def around(
 
     `survey` takes `batch` points at once, the steepest so many of which take the steps. Slopes vanish far from the data, so
     half the random points are drawn near them. With `n_slopes` L is the largest slope at so many of the data instead, which is
-    less: larger balls. FloatingPointError when the decoder is not finite.
+    no more: larger balls. FloatingPointError when the decoder is not finite.
     """
     n, d = z_data.shape
     if n_slopes is not None:

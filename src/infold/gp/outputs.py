@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.optimize
 
-_FENCE = 5.0  # interquartile ranges
+_FENCE = 11.0
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,16 @@ class Standardization:
 
 
 def without_outliers(y: np.ndarray) -> np.ndarray:
-    """y with nothing more than five interquartile ranges above the upper quartile: what is worse is taken for that bad.
+    """y with nothing further above the median than 11 times what the lower quartile is below it: what is worse is that bad.
 
     Beside a penalty of 1e6 values of order one look all the same to a model, and how bad the bad ones are matters little to a
-    search for the smallest.
+    search for the smallest. The lower half sets the scale, as nearly half of the values may be penalties. Where values are
+    symmetric the limit is five interquartile ranges above the upper quartile.
     """
-    lower, upper = np.quantile(y, [0.25, 0.75])
-    return np.minimum(y, upper + _FENCE * (upper - lower)) if upper > lower else y
+    smallest, lower, middle = np.quantile(y, [0.0, 0.25, 0.5])
+    with np.errstate(over="ignore"):  # the limit is infinite then
+        spread = middle - (lower if lower < middle else smallest)
+        return np.minimum(y, middle + _FENCE * spread) if spread > 0 else y
 
 
 def _yeo_johnson(s: np.ndarray, power: float) -> np.ndarray:

@@ -130,14 +130,11 @@ class InfoldSampler(BaseSampler):
             method = _fitting(self._method, history.dimension)
             suggestion = method.suggest(history, 1, (self._seed + attempt, trial.number), dict(memory.cache))
             memory.cache = suggestion.cache
-            values = coding.decode(suggestion.x[0])
-            if not memory.conditional:  # otherwise further parameters may make the difference
-                values = self._fresh(coding, values, history, trial.number)
+            values = self._fresh(coding, suggestion.x[0], memory.places(history), trial.number)
             private.announce(study, trial, {name: float(coding.internal(name, value)) for name, value in values.items()})
             # Everybody announces before looking again, so of two workers that chose the same at least one notices.
             before, history = history, self._history(study, trial, coding, memory)
-            new = set() if history is None or memory.conditional else _places(history) - _places(before)
-            if coding.encode(values).tobytes() not in new:
+            if history is None or coding.encode(values).tobytes() not in memory.places(history) - memory.places(before):
                 break
         return values
 
@@ -176,16 +173,12 @@ class InfoldSampler(BaseSampler):
             return None
         return History(np.array(x), _finite(np.array(y), np.array(pruned)), np.array(pending), coding.space.rounding)
 
-    def _fresh(self, coding: "_Coding", values: dict[str, Any], history: History, number: int) -> dict[str, Any]:
-        """The values, or random ones where they are known already and others are not."""
+    def _fresh(self, coding: "_Coding", unit: np.ndarray, known: set[bytes], number: int) -> dict[str, Any]:
+        """The values at `unit`, or random ones where they are known already and others are not."""
         rng = np.random.default_rng([self._seed, number, 1])
-        known = _places(history)
-        drawn = (coding.decode(rng.uniform(size=history.dimension)) for _ in range(_TRIES))
+        values = coding.decode(unit)
+        drawn = (coding.decode(rng.uniform(size=len(unit))) for _ in range(_TRIES))
         return next((v for v in itertools.chain([values], drawn) if coding.encode(v).tobytes() not in known), values)
-
-
-def _places(history: History) -> set[bytes]:
-    return {row.tobytes() for row in (*history.x, *history.pending)}
 
 
 def _check_objectives(study: Study) -> None:
@@ -296,8 +289,8 @@ class _Memory:
     coding: _Coding | None = None
     cache: Cache = field(default_factory=dict)
     units: dict[int, tuple[dict[str, Any], np.ndarray | None]] = field(default_factory=dict)
-    conditional: bool = False
-    """Whether trials have further parameters."""
+    open_places: set[bytes] = field(default_factory=set)
+    """Where trials had further parameters, which may make the difference."""
     warned: bool = False
 
     def of(self, study_name: str, coding: _Coding) -> "_Memory":
@@ -314,5 +307,10 @@ class _Memory:
             unit = self.coding.encode_trial(trial.params)
             self.units[trial.number] = dict(trial.params), unit
             more = (distribution for name, distribution in trial.distributions.items() if name not in self.coding.distributions)
-            self.conditional |= any(not distribution.single() for distribution in more)
+            if unit is not None and any(not distribution.single() for distribution in more):
+                self.open_places.add(unit.tobytes())
         return unit
+
+    def places(self, history: History) -> set[bytes]:
+        """Places that need not be evaluated again."""
+        return {row.tobytes() for row in (*history.x, *history.pending)} - self.open_places

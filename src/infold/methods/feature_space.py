@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 _BATCH = 25  # points per compiled evaluation of a gradient
 _SURVEY_BATCH = 50  # points per compiled evaluation of the decoder's Jacobian
 _N_BEST, _N_VARIATIONS = 5, 50  # data whose discrete coordinates are tried, and variations of each
+_DIGITS = 9  # in which points differ that are not the same
 _GROWTH = 1.1  # fresh starts are rarer where they cost more
 SOLVERS = ("projected", "trust-constr")
 _FIT, _FIT_AGAIN, _SEARCH = 1, 2, 3  # streams of randomness within one suggestion
@@ -191,7 +192,8 @@ class FeatureSpace:
                 candidates = rounded_variations(x[0], history, history.rounding, rng)
                 features = fitted.encode(candidates)
                 worth = objective.value(features)
-                best = int(np.argmax(np.where(np.isnan(worth), -np.inf, worth)))
+                # First what is a number and not known, then the larger.
+                best = int(np.lexsort((worth, ~is_known(candidates, history), np.isfinite(worth)))[-1])
                 x, found = candidates[[best]], search.Found(features[best], float(worth[best]))
             reencoded = fitted.encode(x)[0]
             at = objective.predictions(found.point[None])
@@ -230,7 +232,7 @@ class FeatureSpace:
 
 
 def rounded_variations(x: np.ndarray, history: History, rounding: Rounding, rng: np.random.Generator) -> np.ndarray:
-    """x where it can be evaluated; with the discrete coordinates of the best data; with one to three of its own replaced."""
+    """x where it can be evaluated; with the discrete coordinates of the best data; with one to three of them replaced."""
     discrete = rounding.coordinates
     best = history.x[np.argsort(history.values)[:_N_BEST]]
     varied = np.repeat(np.concatenate([x[None], np.where(discrete, best, x)]), _N_VARIATIONS, axis=0)
@@ -238,6 +240,12 @@ def rounded_variations(x: np.ndarray, history: History, rounding: Rounding, rng:
     replaced = discrete & (order < rng.integers(1, 4, size=(len(varied), 1)))
     replaced[::_N_VARIATIONS] = False
     return rounding.snap(np.where(replaced, rng.uniform(size=varied.shape), varied))
+
+
+def is_known(x: np.ndarray, history: History) -> np.ndarray:
+    """Which rows have been or are being evaluated."""
+    known = {row.tobytes() for row in np.round([*history.x, *history.pending], _DIGITS)}
+    return np.array([row.tobytes() in known for row in np.round(x, _DIGITS)])
 
 
 def search_objective(model: JointModel, posterior: Posterior, acquisition: Acquisition, y_min: float) -> search.Objective:

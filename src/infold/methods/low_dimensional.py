@@ -54,6 +54,7 @@ class LowDimensional(ABC):
             acquisition=self.acquisition,
             beta=self.beta,
             transform=False,
+            clip_outliers=False,
             scaled_priors=False,
             local=False,
             n_candidates=self.n_candidates,
