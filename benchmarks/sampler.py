@@ -78,7 +78,7 @@ def measure(name: str, storage: str | None) -> list[float]:
 def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     table = Table(title=f"one suggestion, {DIMENSION} parameters, {KNOWN} trials: milliseconds, medians of {ROUNDS}")
-    for column in ("method", "storage", "the method", "added by Optimizer.ask", "added by study.ask", "study.ask at random"):
+    for column in ("method", "storage", "its time", "+ Optimizer.ask", "+ study.ask", "RandomSampler"):
         table.add_column(column, justify="right")
     for name in ("full_space", "mgpc"):
         with tempfile.TemporaryDirectory() as folder:
