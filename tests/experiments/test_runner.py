@@ -45,6 +45,12 @@ def test_a_cell_has_the_settings_of_its_name():
     assert (free.weight_deviation, free.orthogonal, free.constrained, free.n_features) == (None, True, False, 2)
 
 
+@pytest.mark.parametrize("name", ["mgpc", "dmgp", "hmgpc+orthogonal"])
+def test_the_papers_methods_take_values_as_they_are(name):
+    (cell,) = runner.grid("thomson", [name], ["pi"], [0], [2])
+    assert not runner.method(cell).clip_outliers
+
+
 def test_runs_begin_with_ten_uniform_points_that_all_methods_share(reference):
     problem = problems.get("thomson")
     for (a, first), (b, second) in zip(list(reference.items())[::2], list(reference.items())[1::2], strict=True):

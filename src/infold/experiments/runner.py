@@ -77,6 +77,8 @@ def method(cell: Cell) -> methods.Method:
     problem = cell.problem if "problem" in methods.settings_of(name) else None
     settings = {"acquisition": cell.acquisition or None, "n_features": cell.n_features or None, "problem": problem}
     made = methods.by_name(name, **settings)
+    if isinstance(made, methods.FeatureSpace):
+        made = dataclasses.replace(made, clip_outliers=False)  # the paper takes values as they are
     if not variant:
         return made
     for setting in VARIANTS[_checks.one_of("variant", variant, VARIANTS)]:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.optimize
 
-_FENCE = 11.0
-
 
 @dataclass(frozen=True)
 class Standardization:
@@ -29,17 +27,17 @@ class Standardization:
         return self.mean + self.deviation * s
 
 
-def without_outliers(y: np.ndarray) -> np.ndarray:
-    """y with nothing further above the median than 11 times what the lower quartile is below it: what is worse is that bad.
+def without_outliers(y: np.ndarray, reach: float = 11.0) -> np.ndarray:
+    """y with nothing further above the median than `reach` times what the lower quartile is below it.
 
-    Beside a penalty of 1e6 values of order one look all the same to a model, and how bad the bad ones are matters little to a
-    search for the smallest. The lower half sets the scale, as nearly half of the values may be penalties. Where values are
-    symmetric the limit is five interquartile ranges above the upper quartile.
+    What is worse is taken for that bad. Beside a penalty of 1e6 values of order one look all the same to a model, and how bad
+    the bad ones are matters little to a search for the smallest. The lower half sets the scale, as nearly half of the values
+    may be penalties. Where values are symmetric the default limit is five interquartile ranges above the upper quartile.
     """
     smallest, lower, middle = np.quantile(y, [0.0, 0.25, 0.5])
     with np.errstate(over="ignore"):  # the limit is infinite then
         spread = middle - (lower if lower < middle else smallest)
-        return np.minimum(y, middle + _FENCE * spread) if spread > 0 else y
+        return np.minimum(y, middle + reach * spread) if spread > 0 else y
 
 
 def _yeo_johnson(s: np.ndarray, power: float) -> np.ndarray:

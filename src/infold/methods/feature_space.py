@@ -22,6 +22,7 @@ from infold._types import Array
 from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region, Survey
+from infold.gp.outputs import without_outliers
 from infold.history import History, Rounding
 from infold.methods.base import Cache, Key, Stopwatch, Suggestion, features, with_lies
 from infold.methods.full_space import FullSpace
@@ -35,6 +36,7 @@ _log = logging.getLogger(__name__)
 _BATCH = 25  # points per compiled evaluation of a gradient
 _SURVEY_BATCH = 50  # points per compiled evaluation of the decoder's Jacobian
 _N_BEST, _N_VARIATIONS = 5, 50  # data whose discrete coordinates are tried, and variations of each
+_REACH = 100.0  # of values above the others; less would hide high values that tell about the features
 _DIGITS = 9  # in which points differ that are not the same
 _GROWTH = 1.1  # fresh starts are rarer where they cost more
 SOLVERS = ("projected", "trust-constr")
@@ -66,6 +68,8 @@ class FeatureSpace:
     """Give the decoder a noise variance of its own."""
     weight_deviation: float | None = 1.0
     """Deviation of a normal prior on the encoder's weights, which overfit without it; None: none, as in the paper."""
+    clip_outliers: bool = True
+    """Take values very far above the others, as penalties are, for less bad than they are."""
     max_iterations: int = 50
     """Training iterations from a fresh start."""
     max_warm_iterations: int = 2
@@ -152,14 +156,16 @@ class FeatureSpace:
             max_iterations=self.max_iterations,
             max_warm_iterations=self.max_warm_iterations,
         )
+        values = self._values(history)
         try:
-            return fit(
-                history.x, history.values, model, key=(*key, _FIT), warm=warm, curvature=curvature, settings=settings
-            ), None
+            return fit(history.x, values, model, key=(*key, _FIT), warm=warm, curvature=curvature, settings=settings), None
         except FloatingPointError as error:
             _log.warning("feature space: %s; training again from a fresh start", error)
             again = FitSettings(n_restarts=2, max_iterations=self.max_iterations)
-            return fit(history.x, history.values, model, key=(*key, _FIT_AGAIN), settings=again), "fresh start"
+            return fit(history.x, values, model, key=(*key, _FIT_AGAIN), settings=again), "fresh start"
+
+    def _values(self, history: History) -> np.ndarray:
+        return without_outliers(history.values, _REACH) if self.clip_outliers else history.values
 
     def _suggest_one(
         self, fitted: Fit, history: History, rng: np.random.Generator, clock: Stopwatch
@@ -167,7 +173,7 @@ class FeatureSpace:
         model, dimension = fitted.model, history.dimension
         posterior = fitted.posterior
         with clock("condition"):
-            y = fitted.standardization.apply(history.values)
+            y = fitted.standardization.apply(self._values(history))
             y_min = np.min(y[np.isfinite(history.y)])
             if len(history.pending):  # the decoder takes them as they are, the response surface with a lie
                 data = joint.make_data(model, *with_lies(history, y))
