@@ -6,9 +6,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from infold.cli import app
+from infold.command import Command
 
 runner = CliRunner()
 ARGUMENTS = ["run", "thomson", "--method", "mgpc", "--features", "2", "--trials", "24", "--seed", "5"]
@@ -131,6 +133,21 @@ def test_program_that_fails_or_hangs_ends_the_run_after_some_failures(tmp_path):
         assert result.exit_code == 1
         assert text in result.output.replace("\n", " ")
         assert "no evaluation succeeded" in result.output
+
+
+def test_a_program_that_ctrl_c_reached_before_it_began_is_begun_again(tmp_path):
+    """For a moment it is in the terminal's session. Here it ends itself the same way, the first time or every time."""
+    script = tmp_path / "simulate.py"
+    script.write_text(
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "signal.signal(signal.SIGINT, signal.SIG_DFL)\nbegun = Path(sys.argv[1])\n"
+        "if sys.argv[2] == 'always' or not begun.exists():\n    begun.touch()\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "print(1.5)\n"
+    )
+    program = f"{sys.executable} {script} {tmp_path}/begun"
+    assert Command(f"{program} {{when}}")({"when": "once"}) == 1.5
+    with pytest.raises(RuntimeError, match="ended with status -2"):
+        Command(f"{program} {{when}}")({"when": "always"})
 
 
 def test_command_runs_without_a_shell(tmp_path):

@@ -41,6 +41,22 @@ class Command:
 
     def __call__(self, point: Mapping[str, Any]) -> float:
         words = [word.format(**point) for word in self._words()]
+        status, output, errors = self._run(words)
+        if status == -signal.SIGINT:  # Ctrl-C came before it had its session, and so before it began
+            status, output, errors = self._run(words)
+        if status != 0:
+            last = (errors.strip().splitlines() or [""])[-1]
+            raise RuntimeError(f"{words[0]} ended with status {status}: {last}")
+        lines = output.strip().splitlines()
+        if not lines:
+            raise RuntimeError(f"{words[0]} printed nothing: expected a number on the last line")
+        try:
+            return float(lines[-1])
+        except ValueError:
+            raise RuntimeError(f"the last line of {words[0]} is {lines[-1]!r}: expected a number") from None
+
+    def _run(self, words: list[str]) -> tuple[int, str, str]:
+        """Status, output and errors."""
         # A session of its own: Ctrl-C in the terminal is not for the program, and a timeout ends all that it started.
         program = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
@@ -49,13 +65,4 @@ class Command:
             os.killpg(program.pid, signal.SIGKILL)
             program.communicate()
             raise
-        if program.returncode != 0:
-            last = (errors.strip().splitlines() or [""])[-1]
-            raise RuntimeError(f"{words[0]} ended with status {program.returncode}: {last}")
-        lines = output.strip().splitlines()
-        if not lines:
-            raise RuntimeError(f"{words[0]} printed nothing: expected a number on the last line")
-        try:
-            return float(lines[-1])
-        except ValueError:
-            raise RuntimeError(f"the last line of {words[0]} is {lines[-1]!r}: expected a number") from None
+        return program.returncode, output, errors
