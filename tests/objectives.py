@@ -23,6 +23,14 @@ def deadly(x) -> float:
     return sphere(x)
 
 
+def logged(x) -> float:
+    """Writes a line to the file named second and kills its process, before the others end, where the first is large."""
+    with open(x[1], "a") as file:
+        file.write(f"{x[0]}\n")
+    time.sleep(0.5 if x[0] > 0.5 else 1.5)
+    return deadly(x[:1])
+
+
 def named(p) -> float:
     return p["a"] ** 2 + p["n"] + (p["kind"] == "bad") + p["flag"]
 

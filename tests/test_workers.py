@@ -79,6 +79,20 @@ def test_point_that_kills_its_process_fails_alone(caplog):
     assert 0 < np.sum(np.isnan(result.func_vals)) < 10
 
 
+def test_evaluations_beside_one_that_kills_its_process_go_on_undisturbed(tmp_path):
+    """A shared pool dies as a whole: its other evaluations were repeated, and a submission in that moment could fail."""
+    path = tmp_path / "evaluations.txt"
+    with open_workers(objectives.logged, 3, None) as pool:
+        waiting = [pool.submit((x, str(path))) for x in (0.1, 0.9, 0.2)]
+        outcomes = {}
+        while waiting:
+            for future in pool.wait(waiting):
+                waiting.remove(future)
+                outcomes[future] = future.result().value
+    assert list(outcomes.values()).count(None) == 1
+    assert sorted(map(float, path.read_text().split())) == [0.1, 0.2, 0.9, 0.9]
+
+
 def test_exceptions_are_failures_that_are_kept_and_logged(caplog):
     def fun(x):
         if x[0] > 0:

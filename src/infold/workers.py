@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from infold import _checks
 
+_BROKEN = "the executor given as workers is broken: one of its processes died, perhaps for want of memory"
 _UNKNOWN = 4  # evaluations at once where a callable does not say how many it can take
 
 
@@ -71,20 +72,54 @@ class Serial:
 
 
 class Pool:
-    """An executor with `submit`; outcomes come back as they are ready.
+    """Somebody's executor; outcomes come back as they are ready. One that breaks cannot be replaced: the run ends there."""
 
-    A process that dies takes all evaluations of its executor with it. Each of them is tried once more in an executor of its
-    own, so that the one that kills processes fails alone. An executor that is not ours cannot be replaced: the run ends there.
+    def __init__(self, fun: Guarded, capacity: int, executor: Executor) -> None:
+        self._fun, self.capacity, self._executor = fun, capacity, executor
+        self._inner: dict[Future, Future] = {}  # ours -> theirs
+
+    def submit(self, x: Any) -> Future:
+        ours: Future = Future()
+        try:
+            self._inner[ours] = self._executor.submit(self._fun, x)
+        except futures.BrokenExecutor as error:
+            raise RuntimeError(_BROKEN) from error
+        return ours
+
+    def wait(self, waiting: Iterable[Future]) -> list[Future]:
+        order = list(waiting)
+        while True:
+            futures.wait([self._inner[ours] for ours in order], return_when=futures.FIRST_COMPLETED)
+            done = [ours for ours in order if self._inner[ours].done() and self._settle(ours)]
+            if done:
+                return done
+
+    def _settle(self, ours: Future) -> bool:
+        """Pass a finished outcome on; False where its evaluation has been begun again."""
+        inner = self._inner[ours]
+        error = inner.exception()
+        if isinstance(error, futures.BrokenExecutor) and self._begin_again(ours, error):
+            return False
+        if error is not None and not isinstance(error, Exception):
+            raise error  # it means "stop"
+        ours.set_result(inner.result() if error is None else Outcome(None, f"{type(error).__name__}: {error}"))
+        del self._inner[ours]
+        return True
+
+    def _begin_again(self, ours: Future, error: futures.BrokenExecutor) -> bool:
+        raise RuntimeError(_BROKEN) from error
+
+
+class Processes(Pool):
+    """Processes of our own, each an executor by itself: one that dies takes no other evaluation with it.
+
+    Its own is tried once more in a fresh process, since the point may not be to blame (the system was out of memory).
     """
 
-    def __init__(
-        self, fun: Guarded, capacity: int, *, executor: Executor | None = None, make: Callable[[int], Executor] | None = None
-    ) -> None:
-        self._fun, self._make, self.capacity = fun, make, capacity
-        if executor is None:
-            executor = make(capacity)  # type: ignore[misc]
-        self._executor = executor
-        self._inner: dict[Future, tuple[Future, Any, Executor, bool]] = {}  # ours -> theirs, point, executor, tried again?
+    def __init__(self, fun: Guarded, capacity: int) -> None:
+        super().__init__(fun, capacity, _process())
+        self._idle = [self._executor]
+        self._busy: dict[Future, tuple[Executor, Any, bool]] = {}  # ours -> its process, point, tried again?
 
     def probe(self) -> None:
         """Raise when a worker process cannot find the objective, before any evaluation is lost to it."""
@@ -98,58 +133,47 @@ class Pool:
 
     def submit(self, x: Any) -> Future:
         ours: Future = Future()
-        self._send(ours, x, self._executor, again=False)
+        self._send(ours, x, again=False)
         return ours
 
-    def _send(self, ours: Future, x: Any, executor: Executor, *, again: bool) -> None:
+    def _send(self, ours: Future, x: Any, *, again: bool) -> None:
+        process = self._idle.pop() if self._idle else _process()
         try:
-            inner = executor.submit(self._fun, x)
-        except (futures.BrokenExecutor, OSError):  # a process died while nobody was waiting, or is dying just now
-            executor = self._replace(executor)
-            inner = executor.submit(self._fun, x)
-        self._inner[ours] = (inner, x, executor, again)
-
-    def _replace(self, executor: Executor) -> Executor:
-        """A working executor in place of a broken one."""
-        if self._make is None:
-            raise RuntimeError("the executor given as workers is broken: one of its processes died, perhaps for want of memory")
-        if executor is self._executor:
-            self._executor = self._make(self.capacity)
-        return self._executor
-
-    def wait(self, waiting: Iterable[Future]) -> list[Future]:
-        order = list(waiting)
-        while True:
-            futures.wait([self._inner[ours][0] for ours in order], return_when=futures.FIRST_COMPLETED)
-            done = [ours for ours in order if self._settle(ours)]
-            if done:
-                return done
+            inner = process.submit(self._fun, x)
+        except (futures.BrokenExecutor, OSError):  # it is dead
+            process = _process()
+            inner = process.submit(self._fun, x)
+        self._inner[ours], self._busy[ours] = inner, (process, x, again)
 
     def _settle(self, ours: Future) -> bool:
-        """Pass a finished outcome on; False where there is none yet."""
-        inner, x, executor, again = self._inner[ours]
-        if not inner.done():
-            return False
-        error = inner.exception()
-        if isinstance(error, futures.BrokenExecutor) and not again:
-            self._replace(executor)
-            self._send(ours, x, self._make(1), again=True)  # type: ignore[misc]
-            return False
-        if error is not None and not isinstance(error, Exception):
-            raise error  # it means "stop"
-        if again:
-            executor.shutdown(wait=False)
-        ours.set_result(inner.result() if error is None else Outcome(None, f"{type(error).__name__}: {error}"))
-        del self._inner[ours]
-        return True
+        settled = super()._settle(ours)
+        if settled:
+            self._idle.append(self._busy.pop(ours)[0])
+        return settled
+
+    def _begin_again(self, ours: Future, error: futures.BrokenExecutor) -> bool:
+        _, x, again = self._busy[ours]
+        if not again:
+            self._send(ours, x, again=True)
+        return not again
 
     def close(self) -> None:
         """Do not wait for evaluations that nobody wants any more."""
-        for executor in {self._executor, *(executor for _, _, executor, _ in self._inner.values())}:
+        for executor in (*self._idle, *(process for process, _, _ in self._busy.values())):
             processes = dict(getattr(executor, "_processes", None) or {})
             executor.shutdown(wait=False, cancel_futures=True)
             for process in processes.values():
                 process.terminate()
+
+
+def _process() -> Executor:
+    """A fresh interpreter: forking a process that has run JAX can deadlock.
+
+    A Ctrl-C in the terminal reaches it too; what becomes of its evaluation is decided here.
+    """
+    return ProcessPoolExecutor(
+        1, mp_context=get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+    )
 
 
 class Mapped:
@@ -198,11 +222,11 @@ def open_workers(fun: Callable, workers: int | Callable, n_parallel: int | None)
         owner: Any = getattr(workers, "__self__", None)
         if hasattr(owner, "get_executor"):  # a Dask client
             capacity = max(1, sum(owner.nthreads().values()))
-            yield Pool(guarded, n_parallel or capacity, executor=owner.get_executor())
+            yield Pool(guarded, n_parallel or capacity, owner.get_executor())
         elif isinstance(owner, Executor):
-            yield Pool(guarded, n_parallel or int(getattr(owner, "_max_workers", _UNKNOWN)), executor=owner)
+            yield Pool(guarded, n_parallel or int(getattr(owner, "_max_workers", _UNKNOWN)), owner)
         elif hasattr(owner, "apply_async"):
-            yield Pool(guarded, n_parallel or int(getattr(owner, "_processes", _UNKNOWN)), executor=_AsyncPool(owner))
+            yield Pool(guarded, n_parallel or int(getattr(owner, "_processes", _UNKNOWN)), _AsyncPool(owner))
         else:
             yield Mapped(guarded, workers, n_parallel or _UNKNOWN)
         return
@@ -221,15 +245,7 @@ def open_workers(fun: Callable, workers: int | Callable, n_parallel: int | None)
             f"fun = {fun!r} cannot be sent to other processes ({error}): define it at the top level of a module, or pass the "
             "map of a concurrent.futures.ThreadPoolExecutor as workers"
         ) from error
-    # A fresh interpreter per worker: forking a process that has run JAX can deadlock. A Ctrl-C in the terminal reaches the
-    # workers too; what becomes of their evaluations is decided here.
-    pool = Pool(
-        guarded,
-        count,
-        make=lambda n: ProcessPoolExecutor(
-            n, mp_context=get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-        ),
-    )
+    pool = Processes(guarded, count)
     try:
         pool.probe()
         yield pool
