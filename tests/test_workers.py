@@ -93,6 +93,17 @@ def test_evaluations_beside_one_that_kills_its_process_go_on_undisturbed(tmp_pat
     assert sorted(map(float, path.read_text().split())) == [0.1, 0.2, 0.9, 0.9]
 
 
+def test_executor_of_the_caller_that_breaks_ends_the_run_with_its_points_saved(tmp_path):
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        with pytest.raises(RuntimeError, match="the executor given as workers is broken"):
+            run(objectives.deadly, n_trials=50, workers=processes.map, checkpoint=tmp_path / "run.json")
+        optimizer = infold.Optimizer.load(tmp_path / "run.json")
+        with pytest.raises(RuntimeError, match="the executor given as workers is broken"):
+            run(objectives.deadly, workers=processes.map)
+    expected = run(n_trials=50).x_iters
+    assert len(optimizer) == next(i for i, x in enumerate(expected) if x[0] > 0.5) > 0
+
+
 def test_exceptions_are_failures_that_are_kept_and_logged(caplog):
     def fun(x):
         if x[0] > 0:
