@@ -6,6 +6,7 @@ import pytest
 from scipy.optimize import Bounds
 
 from infold import Bool, Categorical, Float, Int, Optimizer, Space
+from infold.history import History
 from infold.methods import FeatureSpace, FullSpace
 
 BOUNDS = [(-1.0, 2.0)] * 4
@@ -224,7 +225,25 @@ def test_small_discrete_space_is_searched_without_repeats_until_it_is_exhausted(
         optimizer.tell(x, x["n"] + x["b"])
     assert len(set(seen)) == 12
     assert optimizer.best[1] == 1
-    optimizer.tell(optimizer.ask(), 1.0)  # nothing new is left
+
+
+def test_where_everything_is_known_the_best_is_repeated_and_not_a_random_one():
+    optimizer = Optimizer({"n": Int(0, 5)}, method=FullSpace(n_candidates=20), n_initial=3, seed=0)
+    for n in range(6):
+        optimizer.tell({"n": n}, (n - 2.0) ** 2)
+    asked = []
+    for _ in range(10):
+        x = optimizer.ask()
+        asked.append(x["n"])
+        optimizer.tell(x, (x["n"] - 2.0) ** 2)
+    assert sum(abs(n - 2) <= 1 for n in asked) >= 9
+
+
+def test_known_points_are_those_evaluated_or_pending():
+    history = History(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([1.0, np.nan]), np.array([[0.5, 0.6]]))
+    x = np.array([[0.1, 0.2], [0.1, 0.4], [0.3, 0.1 * 4], [0.5, 0.6 + 1e-15], [0.5, 0.6 + 1e-6]])
+    np.testing.assert_array_equal(history.is_known(x), [True, False, True, True, False])
+    assert not np.any(History(np.empty((0, 2)), np.empty(0)).is_known(x))
 
 
 def test_what_is_told_to_the_model_is_the_point_that_was_evaluated():

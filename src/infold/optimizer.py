@@ -1,5 +1,6 @@
 """Ask for points, tell their values: Algorithm 1 of the paper, with the evaluation left to the caller."""
 
+import itertools
 import math
 import os
 import secrets
@@ -132,14 +133,13 @@ class Optimizer:
         return points[0] if n is None else points
 
     def _fresh(self, unit: np.ndarray, iteration: int) -> Point:
-        """The point at `unit`, from now on pending; a random one where it is known already, as happens among few choices."""
-        rng = np.random.default_rng([self.seed, iteration, 1])
-        known = {x.tobytes() for x in (*self._x, *self._pending)}
+        """The point at `unit`, from now on pending; a random one where it is known already and others are not."""
         point = self.space.decode(unit)
-        for _ in range(_TRIES):
-            if self.space.place(point).tobytes() not in known:
-                break
-            point = self.space.decode(rng.uniform(size=self.space.dimension))
+        rng = np.random.default_rng([self.seed, iteration, 1])
+        drawn = (self.space.decode(rng.uniform(size=len(unit))) for _ in range(_TRIES))
+        points = itertools.chain([point], drawn)
+        history = self.history
+        point = next((p for p in points if not history.is_known(self.space.place(p)[None])), point)
         self.expect(point)
         return point
 
