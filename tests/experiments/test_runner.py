@@ -43,6 +43,7 @@ def test_a_cell_has_the_settings_of_its_name():
     assert runner.method(Cell(problem="thomson", method="vae", acquisition="pi", n_features=2)).problem == "thomson"
     free = runner.method(Cell(problem="thomson", method="mgp+orthogonal", acquisition="pi", n_features=2))
     assert (free.weight_deviation, free.orthogonal, free.constrained, free.n_features) == (None, True, False, 2)
+    assert runner.method(Cell(problem="thomson", method="rembo+priors", acquisition="pi", n_features=2)).scaled_priors
 
 
 @pytest.mark.parametrize("name", ["mgpc", "dmgp", "hmgpc+orthogonal"])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from infold.history import History
-from infold.methods import Rembo
+from infold.methods import FullSpace, Rembo
 from infold.methods.low_dimensional import located
 from infold.methods.rembo import from_subspace, random_basis, to_subspace
 
@@ -43,6 +43,16 @@ def test_the_cache_says_where_suggestions_were(rng):
     second = method.suggest(history.with_pending(first.x), 1, (1, 2), first.cache)
     np.testing.assert_array_equal(second.cache["places"][:4], first.cache["places"])
     np.testing.assert_allclose(from_subspace(random_basis(4, 2, 1), second.cache["places"].reshape(-1, 2))[2:], second.x)
+
+
+@pytest.mark.parametrize("scaled_priors", [False, True])
+def test_the_gp_is_that_of_the_full_space_in_the_subspace(scaled_priors, rng):
+    sizes = {"n_candidates": 50, "n_starts": 5, "max_iterations": 3, "scaled_priors": scaled_priors}
+    a, v = random_basis(8, 3, 1), 0.5 + 0.05 * rng.normal(size=(9, 3))
+    y = np.sum((v - 0.45) ** 2, axis=1)
+    inside = FullSpace(transform=False, clip_outliers=False, local=False, **sizes).suggest(History(v, y), 1, (1, 0)).x
+    found = Rembo(n_features=3, **sizes).suggest(History(from_subspace(a, v), y), 1, (1, 0)).x
+    np.testing.assert_allclose(found, from_subspace(a, inside), atol=1e-6)
 
 
 def test_points_off_the_subspace_go_to_the_nearest_of_it(rng):

@@ -28,10 +28,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "free": {"weight_deviation": None},
     "orthogonal": {"weight_deviation": None, "orthogonal": True},
     "paper": {"weight_deviation": None, "orthogonal": True, "n_slopes": 10},
+    "priors": {"scaled_priors": True},
     "uniform": {"design": "uniform"},
 }
 """Settings that depart from a method's own: the paper's objective, without and with orthonormal weights, and with its L too;
-random search."""
+baselines with priors on their GP; random search."""
 _log = logging.getLogger(__name__)
 _TRIES = 3  # times in a row that all workers may be lost without a step being done
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}  # faster; the same numbers

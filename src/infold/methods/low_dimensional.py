@@ -37,6 +37,8 @@ class LowDimensional(ABC):
     """One of `infold.acquisition.functions.NAMES`."""
     beta: float = Acquisition.beta
     """Weight of the standard deviation in UCB."""
+    scaled_priors: bool = False
+    """Priors on lengthscales and noise, unit variance and a constant mean; otherwise the most likely ones, and mean zero."""
     n_candidates: int = 5000
     """Points of the random search."""
     n_starts: int = 100
@@ -55,7 +57,7 @@ class LowDimensional(ABC):
             beta=self.beta,
             transform=False,
             clip_outliers=False,
-            scaled_priors=False,
+            scaled_priors=self.scaled_priors,
             local=False,
             n_candidates=self.n_candidates,
             n_starts=self.n_starts,
