@@ -8,8 +8,6 @@ import numpy as np
 
 from infold import _checks
 
-_DIGITS = 9  # in which points differ that are not the same
-
 
 def _frozen(array: np.ndarray) -> np.ndarray:
     array = array.copy()
@@ -65,11 +63,6 @@ class History:
         """y with failed evaluations at the worst value seen, so that a model turns away from them."""
         finite = self.y[np.isfinite(self.y)]
         return np.where(np.isfinite(self.y), self.y, np.max(finite, initial=-np.inf) if len(finite) else 0.0)
-
-    def is_known(self, x: np.ndarray) -> np.ndarray:
-        """Which rows of x have been or are being evaluated."""
-        known = {row.tobytes() for row in np.round([*self.x, *self.pending], _DIGITS)}
-        return np.array([row.tobytes() in known for row in np.round(x, _DIGITS)], dtype=bool)
 
     def with_pending(self, x: np.ndarray) -> "History":
         """The same with further pending points."""

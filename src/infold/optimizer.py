@@ -137,9 +137,8 @@ class Optimizer:
         point = self.space.decode(unit)
         rng = np.random.default_rng([self.seed, iteration, 1])
         drawn = (self.space.decode(rng.uniform(size=len(unit))) for _ in range(_TRIES))
-        points = itertools.chain([point], drawn)
-        history = self.history
-        point = next((p for p in points if not history.is_known(self.space.place(p)[None])), point)
+        known = {x.tobytes() for x in (*self._x, *self._pending)}
+        point = next((p for p in itertools.chain([point], drawn) if self.space.place(p).tobytes() not in known), point)
         self.expect(point)
         return point
 

@@ -37,6 +37,7 @@ _BATCH = 25  # points per compiled evaluation of a gradient
 _SURVEY_BATCH = 50  # points per compiled evaluation of the decoder's Jacobian
 _N_BEST, _N_VARIATIONS = 5, 50  # data whose discrete coordinates are tried, and variations of each
 _REACH = 100.0  # of values above the others; less would hide high values that tell about the features
+_DIGITS = 9  # in which points differ that are not the same
 _GROWTH = 1.1  # fresh starts are rarer where they cost more
 SOLVERS = ("projected", "trust-constr")
 _FIT, _FIT_AGAIN, _SEARCH = 1, 2, 3  # streams of randomness within one suggestion
@@ -198,7 +199,7 @@ class FeatureSpace:
                 features = fitted.encode(candidates)
                 worth = objective.value(features)
                 # First what is a number and not known, then the larger.
-                best = int(np.lexsort((worth, ~history.is_known(candidates), np.isfinite(worth)))[-1])
+                best = int(np.lexsort((worth, ~is_known(candidates, history), np.isfinite(worth)))[-1])
                 x, found = candidates[[best]], search.Found(features[best], float(worth[best]))
             reencoded = fitted.encode(x)[0]
             at = objective.predictions(found.point[None])
@@ -245,6 +246,12 @@ def rounded_variations(x: np.ndarray, history: History, rounding: Rounding, rng:
     replaced = discrete & (order < rng.integers(1, 4, size=(len(varied), 1)))
     replaced[::_N_VARIATIONS] = False
     return rounding.snap(np.where(replaced, rng.uniform(size=varied.shape), varied))
+
+
+def is_known(x: np.ndarray, history: History) -> np.ndarray:
+    """Which rows have been or are being evaluated."""
+    known = {row.tobytes() for row in np.round([*history.x, *history.pending], _DIGITS)}
+    return np.array([row.tobytes() in known for row in np.round(x, _DIGITS)])
 
 
 def search_objective(model: JointModel, posterior: Posterior, acquisition: Acquisition, y_min: float) -> search.Objective:
