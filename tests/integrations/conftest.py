@@ -2,6 +2,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,16 +10,17 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory) -> Iterator[str]:
-    """The address of a real server, made for the tests in a temporary folder."""
+def postgres() -> Iterator[str]:
+    """The address of a real server, made for the tests in a temporary folder.
+
+    Not one of pytest's: those are closed to the server's user, whenever another session of tests begins.
+    """
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [Path(shutil.which("initdb") or "none").parent]
     if not (found[-1] / "initdb").exists():
         pytest.fail("no PostgreSQL: make integrations installs it")
-    folder = tmp_path_factory.mktemp("postgres")
+    folder = Path(tempfile.mkdtemp(prefix="infold-postgres-"))
     as_user: list[str] = []
     if os.getuid() == 0:  # the server refuses to run as root
-        for path in (folder, *folder.parents[:3]):
-            path.chmod(0o755)
         shutil.chown(folder, "postgres")
         as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
     with socket.socket() as probe:
@@ -36,3 +38,4 @@ def postgres(tmp_path_factory) -> Iterator[str]:
         yield f"postgresql+psycopg2://infold@127.0.0.1:{port}/postgres"
     finally:
         server("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
+        shutil.rmtree(folder)
