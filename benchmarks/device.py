@@ -10,12 +10,12 @@ from rich.table import Table
 from timing import first_call, median_seconds
 
 from infold import methods, problems
-from infold.gp import regression
 from infold.gp.outputs import Standardization
-from infold.history import History
 from infold.methods import FullSpace
-from infold.surrogate import joint
-from infold.surrogate.fit import evaluate
+from infold.models import regression
+from infold.models.joint import joint
+from infold.models.joint.fit import evaluate
+from infold.record import History
 
 _GP = FullSpace().gp
 REPEATS = 5
@@ -30,7 +30,9 @@ def data(n: int) -> tuple[np.ndarray, np.ndarray]:
 def likelihoods(x: np.ndarray, y: np.ndarray) -> list[float]:
     y = Standardization.of(y).apply(y)
     model, rng = methods.by_name("mgpc").model(x.shape[1]), np.random.default_rng(0)
-    feature = jax.device_put((joint.flatten(joint.initial_params(model, x, rng)), joint.make_data(model, x, y)))
+    feature = jax.device_put(
+        (joint.flatten(joint.initial_params(model, x, rng)), joint.make_data(model, x, y))
+    )
     full = jax.device_put((regression.initial_params(_GP, x.shape[1]), regression.make_data(x, y)))
     runs = [lambda: evaluate(model, *feature), lambda: regression.evaluate(_GP, *full)]
     for run in runs:
@@ -51,13 +53,21 @@ def suggestions(name: str, x: np.ndarray, y: np.ndarray) -> float:
 
         seconds.append(first_call(suggest))
         cache = suggestion.cache
-        history = History(np.concatenate([history.x, suggestion.x]), np.append(history.y, np.median(y)))
+        history = History(
+            np.concatenate([history.x, suggestion.x]), np.append(history.y, np.median(y))
+        )
     return float(np.median(seconds[2:]))
 
 
 def main() -> None:
     table = Table(title=f"{jax.devices()[0].device_kind}: seconds, medians of {REPEATS}")
-    for column in ("N", "mgpc likelihood", "full_space likelihood", "mgpc suggestion", "full_space suggestion"):
+    for column in (
+        "N",
+        "mgpc likelihood",
+        "full_space likelihood",
+        "mgpc suggestion",
+        "full_space suggestion",
+    ):
         table.add_column(column, justify="right")
     for n in (300, 1000, 2000):
         x, y = data(n)

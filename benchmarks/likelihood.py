@@ -16,15 +16,23 @@ from rich.table import Table
 from timing import exponent, first_call, median_seconds
 
 from infold._threads import one_blas_thread
-from infold.experiments import figures
-from infold.surrogate import Decoder, Encoder, JointModel, joint
-from infold.surrogate.decoder import KINDS
-from infold.surrogate.fit import evaluate
+from infold.comparison import figures
+from infold.models.joint import Decoder, Encoder, JointModel, joint
+from infold.models.joint.decoder import KINDS
+from infold.models.joint.fit import evaluate
 
 SMALL = [50, 100, 200, 300]
-LARGE = {"full": [100, 200, 400, 800, 1600], "hierarchical": [50, 100, 200, 400], "shared": [100, 200, 400, 800, 1600]}
+LARGE = {
+    "full": [100, 200, 400, 800, 1600],
+    "hierarchical": [50, 100, 200, 400],
+    "shared": [100, 200, 400, 800, 1600],
+}
 DIMENSIONS = [60, 120, 240, 480, 960]
-BOTH = {"full": [100, 200, 400, 800], "hierarchical": [50, 100, 200], "shared": [100, 200, 400, 800]}
+BOTH = {
+    "full": [100, 200, 400, 800],
+    "hierarchical": [50, 100, 200],
+    "shared": [100, 200, 400, 800],
+}
 
 
 def setup(kind: str, n: int, dimension: int) -> tuple:
@@ -59,14 +67,22 @@ def main(numbers: Path | None, picture: Path | None) -> None:
             first = first_call(run)
             seconds, eigh = median_seconds(run, lambda matrix=matrix: np.linalg.eigh(matrix))
             table.add_row(
-                str(n), f"{first - seconds:.2f}", f"{1e3 * seconds:.2f}", f"{1e3 * eigh:.2f}", f"{seconds / eigh:.2f}"
+                str(n),
+                f"{first - seconds:.2f}",
+                f"{1e3 * seconds:.2f}",
+                f"{1e3 * eigh:.2f}",
+                f"{seconds / eigh:.2f}",
             )
         console.print(table)
         sizes = LARGE[kind]
         in_n = growth(kind, [(n, 60) for n in sizes])
         in_d = growth(kind, [(50, d) for d in DIMENSIONS])
         in_both = growth(kind, [(n, n) for n in BOTH[kind]])
-        curves["N"][kind], curves["D"][kind], curves["N = D"][kind] = (sizes, in_n), (DIMENSIONS, in_d), (BOTH[kind], in_both)
+        curves["N"][kind], curves["D"][kind], curves["N = D"][kind] = (
+            (sizes, in_n),
+            (DIMENSIONS, in_d),
+            (BOTH[kind], in_both),
+        )
         if numbers is not None:
             numbers.write_text(json.dumps(curves) + "\n", encoding="utf-8")
         console.print(

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from infold import Optimizer
-from infold.history import History
 from infold.integrations.optuna import InfoldSampler
 from infold.methods import Cache, Method, Suggestion, by_name
+from infold.record import History
 
 DIMENSION, KNOWN, ROUNDS = 60, 300, 20
 SPACE = {f"x{i}": FloatDistribution(0.0, 1.0) for i in range(DIMENSION)}
@@ -30,7 +30,9 @@ class Timed:
     method: Method
     seconds: list[float] = field(default_factory=list)
 
-    def suggest(self, history: History, q: int, key: tuple[int, ...], cache: Cache | None = None) -> Suggestion:
+    def suggest(
+        self, history: History, q: int, key: tuple[int, ...], cache: Cache | None = None
+    ) -> Suggestion:
         began = time.perf_counter()
         suggestion = self.method.suggest(history, q, key, cache)
         self.seconds.append(time.perf_counter() - began)
@@ -63,22 +65,37 @@ def measure(name: str, storage: str | None) -> list[float]:
     optimizer = Optimizer([(0.0, 1.0)] * DIMENSION, method=direct, seed=0)
     for x in points:
         optimizer.tell(x, value(x))
-    study = fill(optuna.create_study(storage=storage, sampler=InfoldSampler(method=sampled, seed=0)), points)
-    plain = fill(optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=0)), points)
+    study = fill(
+        optuna.create_study(storage=storage, sampler=InfoldSampler(method=sampled, seed=0)), points
+    )
+    plain = fill(
+        optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=0)), points
+    )
     rounds = []
     for _ in range(ROUNDS + 1):
         x = optimizer.ask()
         optimizer.tell(x, value(x))
         through_study = ask_seconds(study)
         own = optimizer.ask_seconds - direct.seconds[-1]
-        rounds.append((direct.seconds[-1], own, through_study - sampled.seconds[-1], ask_seconds(plain)))
+        rounds.append(
+            (direct.seconds[-1], own, through_study - sampled.seconds[-1], ask_seconds(plain))
+        )
     return list(1e3 * np.median(rounds[1:], axis=0))  # the first compiles
 
 
 def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    table = Table(title=f"one suggestion, {DIMENSION} parameters, {KNOWN} trials: milliseconds, medians of {ROUNDS}")
-    for column in ("method", "storage", "its time", "+ Optimizer.ask", "+ study.ask", "RandomSampler"):
+    table = Table(
+        title=f"one suggestion, {DIMENSION} parameters, {KNOWN} trials: milliseconds, medians of {ROUNDS}"
+    )
+    for column in (
+        "method",
+        "storage",
+        "its time",
+        "+ Optimizer.ask",
+        "+ study.ask",
+        "RandomSampler",
+    ):
         table.add_column(column, justify="right")
     for name in ("full_space", "mgpc"):
         with tempfile.TemporaryDirectory() as folder:

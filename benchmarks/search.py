@@ -14,7 +14,7 @@ from rich.table import Table
 from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.methods import feature_space
-from infold.surrogate import Encoder, FitSettings, JointModel, fit
+from infold.models.joint import Encoder, FitSettings, JointModel, fit
 
 N_STARTS = 100
 N_REFERENCE = 5  # starts of trust-constr that are timed; its time is proportional to them
@@ -39,7 +39,9 @@ def main() -> None:
         fitted = fit(x, y, model, key=0, settings=FitSettings(max_iterations=20))
         posterior = fitted.posterior
         y_min = np.min(fitted.standardization.apply(y))
-        _, region = feature_space.lipschitz_region(model, posterior, np.asarray(posterior.z)[:n], 60, rng)
+        _, region = feature_space.lipschitz_region(
+            model, posterior, np.asarray(posterior.z)[:n], 60, rng
+        )
         objective = feature_space.search_objective(model, posterior, acquisition, y_min)
         value_and_gradient, one_by_one = (
             objective.value_and_gradient,
@@ -49,7 +51,9 @@ def main() -> None:
         value_and_gradient(starts), one_by_one(starts[:1])  # compile both
 
         began = time.perf_counter()
-        ours = search.projected_ascent(value_and_gradient, lambda z, r=region: lipschitz.project(r, z), starts)
+        ours = search.projected_ascent(
+            value_and_gradient, lambda z, r=region: lipschitz.project(r, z), starts
+        )
         projected = time.perf_counter() - began
         best = starts[np.argsort(value_and_gradient(starts)[0])[-N_REFERENCE:]]
         began = time.perf_counter()

@@ -12,17 +12,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from infold.experiments import contenders, figures, speed
+from infold.comparison import contenders, figures, speed
 
 OURS = ["mgpc", "dmgpc", "full_space"]
 PEERS = ["gpsampler", "botorch", "tpe", "cmaes"]
 # Claims are about D = 60; then outwards, so that what is too slow is found out early.
-CELLS = [(n, d) for d in (60, 20, 200, 500) for n in (30, 100, 300)] + [(1000, d) for d in (20, 60, 200, 500)]
+CELLS = [(n, d) for d in (60, 20, 200, 500) for n in (30, 100, 300)] + [
+    (1000, d) for d in (20, 60, 200, 500)
+]
 console = Console()
 
 
 def recorded(path: Path, kind: type) -> list:
-    return [kind(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
+    return (
+        [kind(**json.loads(line)) for line in path.read_text().splitlines()]
+        if path.exists()
+        else []
+    )
 
 
 def record(path: Path, measure: Callable[[], list]) -> None:
@@ -51,7 +57,9 @@ def processes(path: Path) -> None:
         wanted += [(name, 10, 60, 300, None) for name in ("mgpc", "gpsampler", "full_space")]
         wanted += [(name, 1000, 500, 1, None) for name in OURS]
         for name, n, d, trials, cache in wanted[len(recorded(path, speed.Process)) :]:
-            record(path, lambda a=(name, n, d), t=trials, c=cache: [speed.alone(*a, trials=t, cache=c)])
+            record(
+                path, lambda a=(name, n, d), t=trials, c=cache: [speed.alone(*a, trials=t, cache=c)]
+            )
 
 
 def main() -> None:

@@ -8,9 +8,13 @@ import tempfile
 
 from jaxtyping import install_import_hook
 
-install_import_hook(["infold.gp", "infold.surrogate", "infold.acquisition", "infold.methods"], "beartype.beartype")
+install_import_hook(
+    ["infold.gp", "infold.models", "infold.acquisition", "infold.methods"], "beartype.beartype"
+)
 
-os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="infold-tests-")  # the command line keeps compiled programs
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(
+    prefix="infold-tests-"
+)  # the command line keeps compiled programs
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402

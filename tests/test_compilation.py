@@ -24,7 +24,9 @@ print(len(misses), repr(optimizer.points[-1].tolist()))
 
 
 def run(folder) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(folder)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(folder)], capture_output=True, text=True, check=True
+    )
     misses, _, point = done.stdout.strip().partition(" ")
     return int(misses), point
 
@@ -69,7 +71,12 @@ def test_folders_differ_by_processor_and_follow_the_users_setting(tmp_path, monk
 
 def test_importing_infold_loads_nothing_heavy():
     heavy = "{'jax', 'scipy', 'matplotlib', 'optuna', 'torch', 'pandas'}"
-    for module, extra in (("infold", heavy), ("infold.optimizer", "{'matplotlib', 'optuna', 'torch', 'pandas'}")):
+    for module, extra in (
+        ("infold", heavy),
+        ("infold.optimizer", "{'matplotlib', 'optuna', 'torch', 'pandas'}"),
+    ):
         program = f"import sys, {module}; print({extra} & set(sys.modules))"
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
         assert done.stdout.strip() == "set()"

@@ -29,7 +29,9 @@ def test_killed_at_20_random_moments_a_parallel_run_loses_no_evaluation(tmp_path
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     kept: list = []
     for _ in range(20):
-        process = subprocess.Popen([sys.executable, str(script)], env=environment, start_new_session=True)
+        process = subprocess.Popen(
+            [sys.executable, str(script)], env=environment, start_new_session=True
+        )
         while not path.exists() or len(json.loads(path.read_text())["evaluations"]) == len(kept):
             assert process.poll() is None
             time.sleep(0.005)
@@ -86,7 +88,12 @@ def test_first_points_are_not_repeated_after_a_resume(tmp_path):
 def test_what_cannot_be_written_is_known_before_the_first_evaluation(tmp_path):
     calls = []
     with pytest.raises(OSError, match="No such file or directory"):
-        infold.minimize(calls.append, [(0.0, 1.0)], method="random", checkpoint=tmp_path / "missing" / "run.json")
+        infold.minimize(
+            calls.append,
+            [(0.0, 1.0)],
+            method="random",
+            checkpoint=tmp_path / "missing" / "run.json",
+        )
     assert calls == []
 
 

@@ -29,7 +29,9 @@ def test_finds_the_minimum_of_a_sphere():
 
 
 def test_maximize():
-    result = infold.minimize(lambda x: -sphere(x), BOUNDS, method=CHEAP, n_trials=15, seed=0, direction="maximize")
+    result = infold.minimize(
+        lambda x: -sphere(x), BOUNDS, method=CHEAP, n_trials=15, seed=0, direction="maximize"
+    )
     assert result.fun == max(result.func_vals)
 
 
@@ -38,7 +40,13 @@ def test_known_evaluations_count_and_are_not_repeated():
     x0[:, 0] = [0.1, 0.2, 0.3]
     calls = []
     result = infold.minimize(
-        lambda x: calls.append(x) or sphere(x), BOUNDS, method="random", n_trials=8, x0=x0, y0=[sphere(x) for x in x0], seed=0
+        lambda x: calls.append(x) or sphere(x),
+        BOUNDS,
+        method="random",
+        n_trials=8,
+        x0=x0,
+        y0=[sphere(x) for x in x0],
+        seed=0,
     )
     assert len(calls) == result.nfev == 5
     assert result.nit == 8
@@ -63,13 +71,21 @@ def test_callback_stops_by_returning_true_or_by_stop_iteration():
         return np.bool_(result.nfev == 4)
 
     for callback in (enough, raises, numpy_bool):
-        result = infold.minimize(sphere, BOUNDS, method="random", n_trials=10, callback=callback, seed=0)
+        result = infold.minimize(
+            sphere, BOUNDS, method="random", n_trials=10, callback=callback, seed=0
+        )
         assert result.nfev == 4
         assert result.message == "stopped by the callback after 4 evaluations"
 
 
 def test_dict_spaces_give_dicts():
-    result = infold.minimize(lambda p: p["a"] ** 2 + p["b"], {"a": (-1, 1), "b": (0, 1)}, method="random", n_trials=5, seed=0)
+    result = infold.minimize(
+        lambda p: p["a"] ** 2 + p["b"],
+        {"a": (-1, 1), "b": (0, 1)},
+        method="random",
+        n_trials=5,
+        seed=0,
+    )
     assert set(result.x) == {"a", "b"}
 
 
@@ -94,7 +110,9 @@ def test_progress_bar_reports_the_best_value(capsys):
 
 
 def test_values_without_matching_points_are_named():
-    with pytest.raises(ValueError, match=r"y0 has shape \(2,\): expected one value for each of the 1 points of x0"):
+    with pytest.raises(
+        ValueError, match=r"y0 has shape \(2,\): expected one value for each of the 1 points of x0"
+    ):
         infold.minimize(sphere, BOUNDS, x0=np.zeros((1, 5)), y0=[1.0, 2.0])
 
 
@@ -102,7 +120,9 @@ def test_values_without_matching_points_are_named():
 def test_beats_random_search_on_30_mixed_parameters(method):
     def median(method: str) -> float:
         runs = (
-            infold.minimize(objectives.mixed, objectives.mixed_space(), method=method, n_trials=50, seed=seed)
+            infold.minimize(
+                objectives.mixed, objectives.mixed_space(), method=method, n_trials=50, seed=seed
+            )
             for seed in range(5)
         )
         return float(np.median([run.fun for run in runs]))
@@ -113,11 +133,16 @@ def test_beats_random_search_on_30_mixed_parameters(method):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_best_choices_are_found_where_numbers_and_categories_mix(seed):
     """A maximum of the acquisition function between two choices, rounded to a known point, once held the search for ever."""
-    space = {f"x{i}": infold.Float(-1, 1) for i in range(4)} | {f"n{i}": infold.Int(0, 10) for i in range(2)}
+    space = {f"x{i}": infold.Float(-1, 1) for i in range(4)} | {
+        f"n{i}": infold.Int(0, 10) for i in range(2)
+    }
     space |= {f"kind{i}": infold.Categorical(["a", "b", "c"]) for i in range(3)}
 
     def objective(p: dict) -> float:
-        numbers = sum(p[f"x{i}"] ** 2 for i in range(4)) + sum((p[f"n{i}"] - 7) ** 2 for i in range(2)) / 25
+        numbers = (
+            sum(p[f"x{i}"] ** 2 for i in range(4))
+            + sum((p[f"n{i}"] - 7) ** 2 for i in range(2)) / 25
+        )
         return numbers + sum(p[f"kind{i}"] != "b" for i in range(3))
 
     assert infold.minimize(objective, space, n_trials=60, method="full_space", seed=seed).fun < 0.04

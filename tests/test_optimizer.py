@@ -9,7 +9,14 @@ from infold import Bool, Categorical, Float, Int, Optimizer, Space
 from infold.methods import FeatureSpace, FullSpace, Suggestion
 
 BOUNDS = [(-1.0, 2.0)] * 4
-CHEAP = FeatureSpace(n_features=2, n_candidates=64, n_starts=8, max_iterations=5, max_warm_iterations=3, restart_every=4)
+CHEAP = FeatureSpace(
+    n_features=2,
+    n_candidates=64,
+    n_starts=8,
+    max_iterations=5,
+    max_warm_iterations=3,
+    restart_every=4,
+)
 
 
 def sphere(x) -> float:
@@ -26,7 +33,9 @@ def advance(optimizer: Optimizer, n: int) -> np.ndarray:
 
 
 def test_same_seed_same_sequence():
-    runs = [advance(Optimizer(BOUNDS, method=CHEAP, n_initial=5, seed=seed), 9) for seed in (1, 1, 2)]
+    runs = [
+        advance(Optimizer(BOUNDS, method=CHEAP, n_initial=5, seed=seed), 9) for seed in (1, 1, 2)
+    ]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert not np.array_equal(runs[0], runs[2])
 
@@ -52,7 +61,9 @@ def test_pending_points_survive_saving(tmp_path):
 
 
 def test_run_file_is_readable_without_infold(tmp_path):
-    optimizer = Optimizer({"rate": Float(1e-4, 1.0, log=True), "depth": (0, 10)}, method=CHEAP, seed=0, n_initial=2)
+    optimizer = Optimizer(
+        {"rate": Float(1e-4, 1.0, log=True), "depth": (0, 10)}, method=CHEAP, seed=0, n_initial=2
+    )
     for _ in range(3):
         x = optimizer.ask()
         optimizer.tell(x, x["depth"])
@@ -69,7 +80,10 @@ def test_run_file_is_readable_without_infold(tmp_path):
     ("text", "message"),
     [
         ("", "is not a run file of infold, or is cut short"),
-        ('{"format": "infold-run", "version": 1, "evalu', "is not a run file of infold, or is cut short"),
+        (
+            '{"format": "infold-run", "version": 1, "evalu',
+            "is not a run file of infold, or is cut short",
+        ),
         ('{"format": "something"}', "is not a run file of infold"),
         ("[1, 2]", "is not a run file of infold"),
         ('{"format": "infold-run", "version": 99}', "has version 99: this infold reads version 1"),
@@ -127,7 +141,9 @@ def test_told_in_any_order_and_some_never():
 def test_maximize_is_minimize_of_the_negative():
     runs = []
     for direction, sign in (("minimize", 1.0), ("maximize", -1.0)):
-        optimizer = Optimizer(BOUNDS, method=FullSpace(n_candidates=50), direction=direction, n_initial=4, seed=0)
+        optimizer = Optimizer(
+            BOUNDS, method=FullSpace(n_candidates=50), direction=direction, n_initial=4, seed=0
+        )
         for _ in range(7):
             x = optimizer.ask()
             optimizer.tell(x, sign * sphere(x))
@@ -164,7 +180,13 @@ def test_default_method_and_number_of_features():
 
 @pytest.mark.parametrize(
     "space",
-    [BOUNDS, np.array(BOUNDS), Bounds([-1] * 4, [2] * 4), Space.of(BOUNDS), {"abcd"[i]: b for i, b in enumerate(BOUNDS)}],
+    [
+        BOUNDS,
+        np.array(BOUNDS),
+        Bounds([-1] * 4, [2] * 4),
+        Space.of(BOUNDS),
+        {"abcd"[i]: b for i, b in enumerate(BOUNDS)},
+    ],
 )
 def test_spaces_of_every_kind(space):
     optimizer = Optimizer(space, method="random", seed=0)
@@ -178,15 +200,30 @@ def test_spaces_of_every_kind(space):
     ("arguments", "message"),
     [
         ({"space": [(0, 1), (1.0, 0.0)]}, r"bounds\[1\] = \(1.0, 0.0\): lower must be below upper"),
-        ({"space": [(0, 1), (0, float("nan"))]}, r"bounds\[1\] = \(0.0, nan\): expected finite limits"),
+        (
+            {"space": [(0, 1), (0, float("nan"))]},
+            r"bounds\[1\] = \(0.0, nan\): expected finite limits",
+        ),
         ({"space": []}, "space is empty: expected at least one parameter"),
         ({"space": "abc"}, "bounds = 'abc': expected a list of"),
-        ({"space": [(0, 1, 2)]}, r"bounds\[0\] = \(0, 1, 2\): expected a \(low, high\) pair or a Float"),
-        ({"space": {"a": Float(0, 1, log=True)}}, r"a = \(0.0, 1.0\): a logarithmic scale needs a lower limit above 0"),
+        (
+            {"space": [(0, 1, 2)]},
+            r"bounds\[0\] = \(0, 1, 2\): expected a \(low, high\) pair or a Float",
+        ),
+        (
+            {"space": {"a": Float(0, 1, log=True)}},
+            r"a = \(0.0, 1.0\): a logarithmic scale needs a lower limit above 0",
+        ),
         ({"space": BOUNDS, "method": "bayes"}, "method = 'bayes': expected one of mgpc"),
         ({"space": BOUNDS, "method": 3}, "method = 3: expected one of mgpc"),
-        ({"space": BOUNDS, "n_features": 5}, "n_features = 5: expected at most the dimension of the space, 4"),
-        ({"space": BOUNDS, "direction": "up"}, "direction = 'up': expected one of minimize, maximize"),
+        (
+            {"space": BOUNDS, "n_features": 5},
+            "n_features = 5: expected at most the dimension of the space, 4",
+        ),
+        (
+            {"space": BOUNDS, "direction": "up"},
+            "direction = 'up': expected one of minimize, maximize",
+        ),
         ({"space": BOUNDS, "n_initial": 0}, "n_initial = 0: expected a whole number of at least 1"),
         ({"space": BOUNDS, "seed": -1}, "seed = -1: expected a whole number of at least 0"),
         ({"space": BOUNDS, "initial": "grid"}, "design = 'grid': expected one of sobol, uniform"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infold import _threads
-from infold.history import History
+from infold.record import History
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,17 @@ if TYPE_CHECKING:
     from infold.optimizer import Optimizer
     from infold.space import Bool, Categorical, Float, Int, Space
 
-__all__ = ["Bool", "Categorical", "Float", "Int", "Optimizer", "Space", "cache_compilations", "minimize", "problems"]
+__all__ = [
+    "Bool",
+    "Categorical",
+    "Float",
+    "Int",
+    "Optimizer",
+    "Space",
+    "cache_compilations",
+    "minimize",
+    "problems",
+]
 
 # JAX is loaded when something needs it: worker processes and `infold --help` do not.
 _HOMES = {

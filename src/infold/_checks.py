@@ -12,7 +12,9 @@ def finite_array(name: str, value: object, shape: tuple[int | None, ...]) -> np.
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} = {value!r}: expected an array of numbers") from error
     wanted = ", ".join("any" if n is None else str(n) for n in shape)
-    if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
+    if array.ndim != len(shape) or any(
+        n is not None and n != m for n, m in zip(shape, array.shape, strict=True)
+    ):
         raise ValueError(f"{name} has shape {array.shape}: expected ({wanted})")
     if not np.all(np.isfinite(array)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

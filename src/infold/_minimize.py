@@ -11,10 +11,10 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from infold import _checks
+from infold.evaluation.workers import open_workers
 from infold.methods import Method
 from infold.optimizer import Optimizer
 from infold.space import Point, Space
-from infold.workers import open_workers
 
 _log = logging.getLogger(__name__)
 Callback = Callable[[OptimizeResult], Any]
@@ -73,7 +73,9 @@ def minimize(
     if checkpoint is not None and os.path.exists(checkpoint):
         optimizer = Optimizer.load(checkpoint)
         if bounds is not None and Space.of(bounds) != optimizer.space:
-            raise ValueError(f"{checkpoint} holds a run in another space: delete it or choose another file")
+            raise ValueError(
+                f"{checkpoint} holds a run in another space: delete it or choose another file"
+            )
     elif bounds is None:
         raise ValueError("bounds = None: expected a space, or a checkpoint of an earlier run")
     else:
@@ -119,7 +121,9 @@ def drive(
     _checks.at_least("n_trials", n_trials, 1)
     _checks.at_least("max_failures", max_failures, 1)
     if checkpoint is not None:
-        optimizer.save(checkpoint)  # what cannot be written is better known before the first evaluation than after it
+        optimizer.save(
+            checkpoint
+        )  # what cannot be written is better known before the first evaluation than after it
     again = optimizer.pending
     waiting = list(first)
     already, failures = len(optimizer), 0
@@ -137,7 +141,11 @@ def drive(
     with open_workers(fun, workers, n_parallel) as pool:
         stop = False
         while True:  # once stopped, what is under way is still waited for: each evaluation may have cost hours
-            while not stop and len(in_flight) < pool.capacity and len(optimizer) + len(in_flight) < n_trials:
+            while (
+                not stop
+                and len(in_flight) < pool.capacity
+                and len(optimizer) + len(in_flight) < n_trials
+            ):
                 x = next_point()
                 in_flight[pool.submit(copy.copy(x))] = x
             if not in_flight:
@@ -153,9 +161,17 @@ def drive(
                 if stop:
                     continue
                 if failures >= max_failures:
-                    message, stop = f"stopped after {failures} failures in a row, the last: {outcome.error}", True
-                elif callback is not None and _wants_to_stop(callback, _result(optimizer, already, "running")):
-                    message, stop = f"stopped by the callback after {len(optimizer)} evaluations", True
+                    message, stop = (
+                        f"stopped after {failures} failures in a row, the last: {outcome.error}",
+                        True,
+                    )
+                elif callback is not None and _wants_to_stop(
+                    callback, _result(optimizer, already, "running")
+                ):
+                    message, stop = (
+                        f"stopped by the callback after {len(optimizer)} evaluations",
+                        True,
+                    )
     return _result(optimizer, already, message)
 
 
@@ -175,7 +191,9 @@ def _result(optimizer: Optimizer, already: int, message: str) -> OptimizeResult:
         nfev=len(optimizer) - already,
         nit=len(optimizer),
         success=best is not None,
-        message=message if best is not None else f"no evaluation returned a finite value ({message})",
+        message=message
+        if best is not None
+        else f"no evaluation returned a finite value ({message})",
         x_iters=optimizer.points,
         func_vals=optimizer.values,
         optimizer=optimizer,
@@ -193,7 +211,9 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
         return [x for x, is_new in zip(points, new, strict=True) if is_new]
     values = np.atleast_1d(np.asarray(y0, dtype=np.float64))
     if values.shape != (len(points),):
-        raise ValueError(f"y0 has shape {values.shape}: expected one value for each of the {len(points)} points of x0")
+        raise ValueError(
+            f"y0 has shape {values.shape}: expected one value for each of the {len(points)} points of x0"
+        )
     for x, y, is_new in zip(points, values, new, strict=True):
         if is_new:
             optimizer.tell(x, y)

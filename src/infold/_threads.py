@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import scipy.linalg  # noqa: F401  (JAX factorizes with SciPy's library, which must be loaded to be found)
 from threadpoolctl import ThreadpoolController
 
-from infold.history import History
+from infold.record import History
 
 R = TypeVar("R")
 _SMALL = 1000  # evaluations

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from infold import _checks, methods, runfile
-from infold.history import History
 from infold.methods import Cache, Method, RandomSearch
+from infold.record import History
 from infold.space import Point, Space
 
 DIRECTIONS = ("minimize", "maximize")
@@ -138,7 +138,14 @@ class Optimizer:
         rng = np.random.default_rng([self.seed, iteration, 1])
         drawn = (self.space.decode(rng.uniform(size=len(unit))) for _ in range(_TRIES))
         known = {x.tobytes() for x in (*self._x, *self._pending)}
-        point = next((p for p in itertools.chain([point], drawn) if self.space.place(p).tobytes() not in known), point)
+        point = next(
+            (
+                p
+                for p in itertools.chain([point], drawn)
+                if self.space.place(p).tobytes() not in known
+            ),
+            point,
+        )
         self.expect(point)
         return point
 
@@ -154,7 +161,9 @@ class Optimizer:
         try:
             value = math.nan if y is None else float(y)
         except (TypeError, ValueError):
-            raise ValueError(f"y = {y!r}: expected a number, or None for a failed evaluation") from None
+            raise ValueError(
+                f"y = {y!r}: expected a number, or None for a failed evaluation"
+            ) from None
         if math.isinf(value):
             value = math.nan
         for i, waiting in enumerate(self._pending):

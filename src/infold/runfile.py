@@ -44,7 +44,9 @@ def plain(point: Point) -> Any:
 
 def text(head: dict[str, Any], evaluations: Iterable[str]) -> str:
     """The contents of a run file. `evaluations` are lines of `evaluation_line`."""
-    fields = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
+    fields = [
+        f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()
+    ]
     fields.append('"evaluations": [\n' + ",\n".join(evaluations) + "\n]")
     return "{\n" + ",\n".join([f'"format": "{FORMAT}"', f'"version": {VERSION}', *fields]) + "\n}\n"
 
@@ -61,7 +63,9 @@ def replace(path: str | os.PathLike, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o644)  # temporary files are private
+        os.chmod(
+            temporary, path.stat().st_mode & 0o777 if path.exists() else 0o644
+        )  # temporary files are private
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -75,11 +79,24 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
 
 def parse(contents: str | bytes, source: str) -> dict[str, Any]:
     """The contents of a run file, checked; errors name the `source`."""
-    return checked_json(contents, source, kind="a run file of infold", format=FORMAT, version=VERSION, required=_REQUIRED)
+    return checked_json(
+        contents,
+        source,
+        kind="a run file of infold",
+        format=FORMAT,
+        version=VERSION,
+        required=_REQUIRED,
+    )
 
 
 def checked_json(
-    contents: str | bytes, source: str, *, kind: str, format: str, version: int, required: Iterable[str]
+    contents: str | bytes,
+    source: str,
+    *,
+    kind: str,
+    format: str,
+    version: int,
+    required: Iterable[str],
 ) -> dict[str, Any]:
     """A JSON object that says it has this format and version and has the `required` fields."""
     try:
@@ -89,7 +106,9 @@ def checked_json(
     if not isinstance(data, dict) or data.get("format") != format:
         raise ValueError(f"{source} is not {kind}")
     if data.get("version") != version:
-        raise ValueError(f"{source} has version {data.get('version')}: this infold reads version {version}")
+        raise ValueError(
+            f"{source} has version {data.get('version')}: this infold reads version {version}"
+        )
     missing = [key for key in required if key not in data]
     if missing:
         raise ValueError(f"{source} is not the whole of {kind}: it lacks {', '.join(missing)}")

@@ -20,14 +20,20 @@ def exact_log_ndtr(u: float) -> float:
         return float(mpmath.log(mpmath.erfc(-mpmath.mpf(u) / mpmath.sqrt(2)) / 2))
 
 
-@pytest.mark.parametrize(("mean", "variance", "y_min"), [(0.0, 1.0, 0.5), (2.0, 0.3, 1.0), (-1.0, 4.0, -1.0)])
+@pytest.mark.parametrize(
+    ("mean", "variance", "y_min"), [(0.0, 1.0, 0.5), (2.0, 0.3, 1.0), (-1.0, 4.0, -1.0)]
+)
 def test_ei_and_pi_match_numerical_integration(mean, variance, y_min):
     density = norm(mean, np.sqrt(variance)).pdf
     ei = quad(lambda f: (y_min - f) * density(f), -np.inf, y_min)[0]
     pi = quad(density, -np.inf, y_min)[0]
     arguments = np.array([mean]), np.array([variance]), y_min
-    assert np.exp(functions.log_expected_improvement(*arguments).value) == pytest.approx(ei, rel=1e-7)
-    assert np.exp(functions.log_probability_of_improvement(*arguments).value) == pytest.approx(pi, rel=1e-7)
+    assert np.exp(functions.log_expected_improvement(*arguments).value) == pytest.approx(
+        ei, rel=1e-7
+    )
+    assert np.exp(functions.log_probability_of_improvement(*arguments).value) == pytest.approx(
+        pi, rel=1e-7
+    )
 
 
 TAILS = [-1e5, -1e4, -1000.0, -50.0, -20.01, -19.99, -5.0, -1.001, -0.999, 0.0, 3.0, 50.0, 1e4]
@@ -49,7 +55,9 @@ def test_ratios_of_the_gradients_match_high_precision(u):
         expected = float(cdf / h), float(phi / h), float(phi / cdf)
     _, in_u, in_sigma = functions.improvement(np.array([u]))
     in_mean = functions.log_probability_of_improvement(np.array([-u]), np.array([1.0]), 0.0).in_mean
-    np.testing.assert_allclose(np.ravel([in_u, in_sigma, -in_mean]), expected, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(
+        np.ravel([in_u, in_sigma, -in_mean]), expected, rtol=1e-9, atol=1e-300
+    )
 
 
 @pytest.mark.parametrize("name", functions.NAMES)
@@ -60,7 +68,9 @@ def test_gradients_match_finite_differences(name, y_min):
     point, direction = np.array([0.3, 0.8]), np.array([0.6, -0.7])
     at = functions.evaluate(acquisition, *point[:, None], y_min)
     expected = laws.finite_difference(value, point, direction)
-    assert np.array([at.in_mean[0], at.in_variance[0]]) @ direction == pytest.approx(expected, rel=1e-6)
+    assert np.array([at.in_mean[0], at.in_variance[0]]) @ direction == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 def test_ucb_is_minus_mean_plus_beta_deviations():

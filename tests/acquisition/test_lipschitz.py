@@ -8,8 +8,8 @@ import scipy.optimize
 from infold.acquisition import lipschitz
 from infold.acquisition.lipschitz import Region
 from infold.methods import feature_space
-from infold.surrogate import Encoder, FitSettings, JointModel, fit
-from infold.surrogate.fit import Fit
+from infold.models.joint import Encoder, FitSettings, JointModel, fit
+from infold.models.joint.fit import Fit
 
 
 def fitted_model(rng, n=25, dimension=8, features=3) -> Fit:
@@ -27,8 +27,12 @@ def region(rng) -> Region:
 def test_no_output_moves_more_than_the_constant_allows(rng):
     fitted = fitted_model(rng)
     with jax.enable_x64(True):
-        constant, _ = feature_space.lipschitz_region(fitted.model, fitted.posterior, fitted_features(fitted), 8, rng)
-        mean = lambda z: np.asarray(feature_space.joint.decoder_mean(fitted.model, fitted.posterior, z, 8))  # noqa: E731
+        constant, _ = feature_space.lipschitz_region(
+            fitted.model, fitted.posterior, fitted_features(fitted), 8, rng
+        )
+        mean = lambda z: np.asarray(
+            feature_space.joint.decoder_mean(fitted.model, fitted.posterior, z, 8)
+        )
         a = rng.uniform(size=(10_000, 3))
         near = np.clip(a + 0.01 * rng.normal(size=a.shape), 0, 1)
         for b in (rng.uniform(size=a.shape), near):
@@ -40,8 +44,14 @@ def test_constant_is_attained_not_invented(rng):
     """L is the slope at some point: no larger than the largest of a dense sample near the data, by more than its steps gain."""
     fitted = fitted_model(rng)
     with jax.enable_x64(True):
-        constant, _ = feature_space.lipschitz_region(fitted.model, fitted.posterior, fitted_features(fitted), 8, rng)
-        z = np.clip(np.repeat(fitted_features(fitted), 400, axis=0) + 0.05 * rng.normal(size=(10_000, 3)), 0, 1)
+        constant, _ = feature_space.lipschitz_region(
+            fitted.model, fitted.posterior, fitted_features(fitted), 8, rng
+        )
+        z = np.clip(
+            np.repeat(fitted_features(fitted), 400, axis=0) + 0.05 * rng.normal(size=(10_000, 3)),
+            0,
+            1,
+        )
         dense = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8))[:, 0]
     assert 0.9 * dense.max() <= constant <= 1.5 * dense.max()
 
@@ -50,13 +60,17 @@ def test_the_papers_constant_is_the_largest_slope_at_some_of_the_data(rng):
     fitted = fitted_model(rng)
     z = fitted_features(fitted)
     with jax.enable_x64(True):
-        region = functools.partial(feature_space.lipschitz_region, fitted.model, fitted.posterior, z, 8)
+        region = functools.partial(
+            feature_space.lipschitz_region, fitted.model, fitted.posterior, z, 8
+        )
         slopes = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8))[:, 0]
         constants, regions = zip(*(region(rng, n_slopes=3) for _ in range(20)), strict=True)
         everywhere, smaller = region(rng)
         assert region(rng, n_slopes=1000)[0] == pytest.approx(slopes.max(), rel=1e-12)
     for constant, larger in zip(constants, regions, strict=True):
-        assert np.sum(slopes >= constant * (1 - 1e-12)) <= len(z) - 2  # at least two of the data are less steep
+        assert (
+            np.sum(slopes >= constant * (1 - 1e-12)) <= len(z) - 2
+        )  # at least two of the data are less steep
         assert np.min(np.abs(slopes / constant - 1.0)) < 1e-12
         assert constant <= everywhere
         np.testing.assert_allclose(larger.radii * constant, smaller.radii * everywhere)
@@ -99,7 +113,10 @@ def test_projection_onto_one_ball_in_the_cube_matches_a_solver(rng):
             region.centers[0],
             method="SLSQP",
             bounds=[(0, 1)] * 3,
-            constraints={"type": "ineq", "fun": lambda p, r=region: r.radii[0] ** 2 - np.sum((p - r.centers[0]) ** 2)},
+            constraints={
+                "type": "ineq",
+                "fun": lambda p, r=region: r.radii[0] ** 2 - np.sum((p - r.centers[0]) ** 2),
+            },
             options={"ftol": 1e-14, "maxiter": 500},
         )
         projected = lipschitz.project(region, z[None])[0]

@@ -6,9 +6,9 @@ import scipy.optimize
 from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region
-from infold.gp import regression
 from infold.methods import FullSpace, feature_space
-from infold.surrogate import Encoder, FitSettings, JointModel, fit
+from infold.models import regression
+from infold.models.joint import Encoder, FitSettings, JointModel, fit
 
 
 def concave(center, scale):
@@ -22,14 +22,18 @@ def concave(center, scale):
 
 def test_finds_the_maximum_of_a_badly_scaled_quadratic_in_the_cube(rng):
     center, scale = np.array([0.2, 1.7, 0.5, -0.3]), np.array([1.0, 50.0, 1000.0, 3.0])
-    found = search.projected_ascent(concave(center, scale), lambda z: np.clip(z, 0, 1), rng.uniform(size=(10, 4)))
+    found = search.projected_ascent(
+        concave(center, scale), lambda z: np.clip(z, 0, 1), rng.uniform(size=(10, 4))
+    )
     np.testing.assert_allclose(found.point, [0.2, 1.0, 0.5, 0.0], atol=1e-4)
 
 
 def test_finds_the_point_of_a_ball_nearest_to_the_maximum(rng):
     region = Region(np.array([[0.3, 0.3]]), np.array([0.1]))
     found = search.projected_ascent(
-        concave(np.array([0.9, 0.9]), np.ones(2)), lambda z: lipschitz.project(region, z), rng.uniform(size=(5, 2))
+        concave(np.array([0.9, 0.9]), np.ones(2)),
+        lambda z: lipschitz.project(region, z),
+        rng.uniform(size=(5, 2)),
     )
     np.testing.assert_allclose(found.point, 0.3 + 0.1 / np.sqrt(2), atol=1e-5)
 
@@ -39,7 +43,9 @@ def test_starts_that_are_not_finite_do_not_win(rng):
         value, gradient = concave(np.full(2, 0.5), np.ones(2))(z)
         return np.where(z[:, 0] > 0.5, np.nan, value), gradient
 
-    found = search.projected_ascent(value_and_gradient, lambda z: np.clip(z, 0, 1), rng.uniform(size=(20, 2)))
+    found = search.projected_ascent(
+        value_and_gradient, lambda z: np.clip(z, 0, 1), rng.uniform(size=(20, 2))
+    )
     assert np.isfinite(found.value)
 
 
@@ -52,9 +58,15 @@ def constrained_problem(seed: int):
     fitted = fit(x, y, model, key=seed, settings=FitSettings(max_iterations=25))
     posterior, acquisition = fitted.posterior, Acquisition(name=("ei", "pi", "ucb")[seed % 3])
     y_min = np.min(fitted.standardization.apply(y))
-    _, region = feature_space.lipschitz_region(model, posterior, np.asarray(posterior.z)[:40], 10, rng)
+    _, region = feature_space.lipschitz_region(
+        model, posterior, np.asarray(posterior.z)[:40], 10, rng
+    )
     starts = lipschitz.sample(region, 100, rng)
-    return feature_space.search_objective(model, posterior, acquisition, y_min).value_and_gradient, region, starts
+    return (
+        feature_space.search_objective(model, posterior, acquisition, y_min).value_and_gradient,
+        region,
+        starts,
+    )
 
 
 def test_projected_search_is_as_good_as_trust_constr_in_19_of_20_models():
@@ -62,13 +74,19 @@ def test_projected_search_is_as_good_as_trust_constr_in_19_of_20_models():
     with jax.enable_x64(True):
         for seed in range(20):
             value_and_gradient, region, starts = constrained_problem(seed)
-            ours = search.projected_ascent(value_and_gradient, lambda z, r=region: lipschitz.project(r, z), starts)
+            ours = search.projected_ascent(
+                value_and_gradient, lambda z, r=region: lipschitz.project(r, z), starts
+            )
             assert lipschitz.contains(region, ours.point[None])[0]
             # The reference is slow: it gets the ten best of the same starts.
             best = starts[np.argsort(value_and_gradient(starts)[0])[-10:]]
             reference = search.trust_constr(value_and_gradient, region, best)
-            logarithmic = seed % 3 < 2  # values are log EI and log PI, in which 1e-3 is a relative error of EI and PI
-            as_good += ours.value >= reference.value - 1e-3 * (1.0 if logarithmic else abs(reference.value))
+            logarithmic = (
+                seed % 3 < 2
+            )  # values are log EI and log PI, in which 1e-3 is a relative error of EI and PI
+            as_good += ours.value >= reference.value - 1e-3 * (
+                1.0 if logarithmic else abs(reference.value)
+            )
     assert as_good >= 19
 
 
@@ -89,9 +107,13 @@ def test_box_search_is_as_good_as_lbfgsb_from_the_same_starts():
             y = np.sum((x - 0.4) ** 2, axis=1)
             data = regression.make_data(x, (y - y.mean()) / y.std())
             posterior = regression.fit(FullSpace().gp, data).extra
-            value_and_gradient = FullSpace()._objective(posterior, np.min(data.y)).value_and_gradient
+            value_and_gradient = (
+                FullSpace()._objective(posterior, np.min(data.y)).value_and_gradient
+            )
             starts = rng.uniform(size=(8, 20))
-            ours = search.projected_ascent(value_and_gradient, lambda z: np.clip(z, 0, 1), starts, max_iterations=100)
+            ours = search.projected_ascent(
+                value_and_gradient, lambda z: np.clip(z, 0, 1), starts, max_iterations=100
+            )
             theirs = max(
                 -scipy.optimize.minimize(
                     lambda z, f=value_and_gradient: tuple(-v[0] for v in f(z[None])),

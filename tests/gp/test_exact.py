@@ -37,7 +37,9 @@ def test_log_marginal_likelihood_gradient_matches_finite_differences(gp, rng):
     k_y, y, *_ = gp
     direction = laws.random_covariance(rng, 9)
     f = lambda k: log_marginal_likelihood(k, y, ALL)  # noqa: E731
-    assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(laws.finite_difference(f, k_y, direction), rel=1e-6)
+    assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(
+        laws.finite_difference(f, k_y, direction), rel=1e-6
+    )
     g = lambda y: log_marginal_likelihood(k_y, y, ALL)  # noqa: E731
     v = rng.normal(size=9)
     assert jax.grad(g)(y) @ v == pytest.approx(laws.finite_difference(g, y, v), rel=1e-6)
@@ -94,7 +96,9 @@ def test_fitted_mean_maximizes_the_likelihood_and_keeps_the_gradient(gp, rng):
     assert best > max(density(mean - 0.01), density(mean + 0.01))
     f = lambda k: log_marginal_likelihood(k, y, ALL, True)  # noqa: E731
     direction = laws.random_covariance(rng, 9)
-    assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(laws.finite_difference(f, k_y, direction), rel=1e-6)
+    assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(
+        laws.finite_difference(f, k_y, direction), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("n", [9, 64, 65, 150, 320, 600])
@@ -115,4 +119,6 @@ def test_predictions_with_gradients_are_predictions_and_their_derivatives(rng):
     for i in range(4):
         for which, gradient in ((0, columns[i, 2:5]), (1, columns[i, 5:])):
             f = lambda point, which=which: predict(point[None])[which][0]  # noqa: E731
-            assert gradient @ direction == pytest.approx(laws.finite_difference(f, x[i], direction), rel=1e-6)
+            assert gradient @ direction == pytest.approx(
+                laws.finite_difference(f, x[i], direction), rel=1e-6
+            )

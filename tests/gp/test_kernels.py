@@ -11,13 +11,17 @@ pytestmark = pytest.mark.usefixtures("x64")
 
 def test_matern52_matches_textbook_formula(rng):
     a, b, ell = rng.uniform(size=(7, 3)), rng.uniform(size=(5, 3)), np.array([0.3, 1.0, 4.0])
-    np.testing.assert_allclose(kernels.covariance("matern52", a, b, ell), laws.matern52(a, b, ell), atol=1e-13)
+    np.testing.assert_allclose(
+        kernels.covariance("matern52", a, b, ell), laws.matern52(a, b, ell), atol=1e-13
+    )
 
 
 def test_squared_exponential_matches_textbook_formula(rng):
     a, b, ell = rng.uniform(size=(7, 3)), rng.uniform(size=(5, 3)), np.array([0.3, 1.0, 4.0])
     expected = np.exp(-0.5 * (((a[:, None] - b[None]) / ell) ** 2).sum(-1))
-    np.testing.assert_allclose(kernels.covariance("squared-exponential", a, b, ell), expected, atol=1e-13)
+    np.testing.assert_allclose(
+        kernels.covariance("squared-exponential", a, b, ell), expected, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
@@ -38,13 +42,17 @@ def test_derivatives_are_finite_at_zero_distance(kernel):
     assert np.all(np.isfinite(jax.hessian(value)(z)))
 
 
-@pytest.mark.parametrize(("kernel", "curvature"), [("matern52", 5 / 3), ("squared-exponential", 1.0)])
+@pytest.mark.parametrize(
+    ("kernel", "curvature"), [("matern52", 5 / 3), ("squared-exponential", 1.0)]
+)
 def test_curvature_at_a_datum_is_the_kernels(kernel, curvature, rng):
     """A clipped squared distance would have a derivative of 0 or half of it there."""
     b, ell = rng.uniform(size=(6, 3)), np.array([0.7, 0.3, 1.1])
     for i in range(6):
         value = lambda z, i=i: kernels.covariance(kernel, z[None], b, ell)[0, i]  # noqa: E731
-        np.testing.assert_allclose(jax.hessian(value)(jnp.asarray(b[i])), -curvature * np.diag(ell**-2.0), atol=1e-5)
+        np.testing.assert_allclose(
+            jax.hessian(value)(jnp.asarray(b[i])), -curvature * np.diag(ell**-2.0), atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)

@@ -26,11 +26,17 @@ def test_matvec_solve_and_logdet_match_dense(sizes, rng):
     x = rng.normal(size=len(big))
     noisy = big + NOISE * np.eye(len(big))
     np.testing.assert_allclose(kronecker.matvec(factors, x), big @ x, rtol=1e-10)
-    np.testing.assert_allclose(kronecker.solve(factors, x, NOISE), np.linalg.solve(noisy, x), atol=1e-8)
+    np.testing.assert_allclose(
+        kronecker.solve(factors, x, NOISE), np.linalg.solve(noisy, x), atol=1e-8
+    )
     assert kronecker.logdet(factors, NOISE) == pytest.approx(np.linalg.slogdet(noisy)[1], abs=1e-8)
     quadratic = x @ kronecker.solve(factors, x, NOISE)
-    likelihood = -0.5 * (quadratic + kronecker.logdet(factors, NOISE) + len(big) * np.log(2 * np.pi))
-    assert likelihood == pytest.approx(multivariate_normal(np.zeros(len(big)), noisy).logpdf(x), abs=1e-8)
+    likelihood = -0.5 * (
+        quadratic + kronecker.logdet(factors, NOISE) + len(big) * np.log(2 * np.pi)
+    )
+    assert likelihood == pytest.approx(
+        multivariate_normal(np.zeros(len(big)), noisy).logpdf(x), abs=1e-8
+    )
 
 
 def test_matvec_takes_nonsymmetric_factors(rng):
@@ -113,9 +119,13 @@ def test_posterior_matches_dense_conditioning(data, rng):
     covariance = dense_covariance(k, b)
     mean = (cross @ np.linalg.solve(covariance, stacked(x))).reshape(len(big_b), 3).T
     explained = np.diagonal(cross @ np.linalg.solve(covariance, cross.T)).reshape(len(big_b), 3).T
-    np.testing.assert_allclose(np.reshape(kronecker.mean(posterior, k_star), (3, -1)), mean, atol=1e-8)
+    np.testing.assert_allclose(
+        np.reshape(kronecker.mean(posterior, k_star), (3, -1)), mean, atol=1e-8
+    )
     variance = np.reshape(kronecker.variance(posterior, k_star, prior), (3, -1))
-    np.testing.assert_allclose(variance, np.maximum(prior * big_b.diagonal() - explained, 0), atol=1e-8)
+    np.testing.assert_allclose(
+        variance, np.maximum(prior * big_b.diagonal() - explained, 0), atol=1e-8
+    )
 
 
 def test_padded_rows_and_outputs_change_nothing(data):
@@ -123,13 +133,19 @@ def test_padded_rows_and_outputs_change_nothing(data):
     s = b.shape[1]
     k_pad = padding.eigen_pad(np.pad(k, (0, 5), constant_values=3.0), padding.row_mask(7, 12))
     outputs = padding.row_mask(s, s + 2)
-    b_pad = jnp.stack([padding.eigen_pad(np.pad(block, (0, 2), constant_values=2.0), outputs) for block in b])
+    b_pad = jnp.stack(
+        [padding.eigen_pad(np.pad(block, (0, 2), constant_values=2.0), outputs) for block in b]
+    )
     x_pad = np.pad(x, ((0, 5), (0, 0), (0, 2)))
-    assert log_likelihood(k_pad, b_pad, x_pad, NOISE) == pytest.approx(float(log_likelihood(k, b, x, NOISE)), abs=1e-10)
+    assert log_likelihood(k_pad, b_pad, x_pad, NOISE) == pytest.approx(
+        float(log_likelihood(k, b, x, NOISE)), abs=1e-10
+    )
     plain, padded = condition(k, b, x, NOISE), condition(k_pad, b_pad, x_pad, NOISE)
     k_star = np.linspace(0, 1, 14).reshape(2, 7)
     np.testing.assert_allclose(
-        kronecker.mean(padded, np.pad(k_star, ((0, 0), (0, 5))))[:, :, :s], kronecker.mean(plain, k_star), atol=1e-10
+        kronecker.mean(padded, np.pad(k_star, ((0, 0), (0, 5))))[:, :, :s],
+        kronecker.mean(plain, k_star),
+        atol=1e-10,
     )
     np.testing.assert_allclose(
         kronecker.variance(padded, np.pad(k_star, ((0, 0), (0, 5))), np.array(9.0))[:, :, :s],

@@ -32,7 +32,9 @@ def reference(loss, start, bounds):
     )
 
 
-@pytest.mark.parametrize("width", [0.3, 1.0, np.inf], ids=["tight limits", "some limits", "no limits"])
+@pytest.mark.parametrize(
+    "width", [0.3, 1.0, np.inf], ids=["tight limits", "some limits", "no limits"]
+)
 def test_minimum_within_limits_is_that_of_lbfgsb(width, rng):
     for loss, size in ((quadratic(rng), 30), (rosenbrock, 6)):
         bounds = np.full(size, -width), np.full(size, width)
@@ -47,7 +49,12 @@ def test_minimum_within_limits_is_that_of_lbfgsb(width, rng):
 def test_what_is_kept_belongs_to_the_parameters_returned(rng):
     loss = quadratic(rng)
     for iterations in (1, 7):
-        trained = train(loss, [Start("fresh", np.zeros(30), iterations)], (np.full(30, -0.2), np.full(30, 0.2)), 1e-9)
+        trained = train(
+            loss,
+            [Start("fresh", np.zeros(30), iterations)],
+            (np.full(30, -0.2), np.full(30, 0.2)),
+            1e-9,
+        )
         assert trained.extra == trained.flat.sum()
         assert -trained.log_likelihood == loss(trained.flat)[0]
         assert trained.n_iterations == iterations
@@ -63,17 +70,23 @@ def test_with_the_curvature_known_one_iteration_finds_the_minimum_of_a_quadratic
 
     curvature = np.ravel(np.stack([axes.T, scales[:, None] * axes.T], axis=1))
     free = np.full(6, -np.inf), np.full(6, np.inf)
-    known, unknown = (train(loss, [Start("warm", np.zeros(6), 1, c)], free, 1e-14) for c in (curvature, None))
+    known, unknown = (
+        train(loss, [Start("warm", np.zeros(6), 1, c)], free, 1e-14) for c in (curvature, None)
+    )
     np.testing.assert_allclose(known.flat, 0.7, atol=1e-10)
     assert known.n_evaluations == 2
     assert not np.allclose(unknown.flat, 0.7, atol=1e-2)
 
 
-@pytest.mark.parametrize("curvature", [np.ones(7), np.full(120, np.nan), np.empty(0), np.zeros(120), np.ones(60 * 9)])
+@pytest.mark.parametrize(
+    "curvature", [np.ones(7), np.full(120, np.nan), np.empty(0), np.zeros(120), np.ones(60 * 9)]
+)
 def test_curvature_that_does_not_fit_is_ignored(curvature, rng):
     loss = quadratic(rng)
     bounds = np.full(30, -1.0), np.full(30, 1.0)
-    plain, strange = (train(loss, [Start("warm", np.zeros(30), 5, c)], bounds, 1e-9) for c in (None, curvature))
+    plain, strange = (
+        train(loss, [Start("warm", np.zeros(30), 5, c)], bounds, 1e-9) for c in (None, curvature)
+    )
     np.testing.assert_array_equal(plain.flat, strange.flat)
 
 
@@ -81,7 +94,9 @@ def test_misleading_curvature_is_forgotten(rng):
     loss = quadratic(rng)
     free = np.full(30, -np.inf), np.full(30, np.inf)
     steps, changes = rng.normal(size=(2, 3, 30))
-    changes *= 1e-30 * np.sign(np.sum(steps * changes, axis=1, keepdims=True))  # a function as good as flat: endless steps
+    changes *= 1e-30 * np.sign(
+        np.sum(steps * changes, axis=1, keepdims=True)
+    )  # a function as good as flat: endless steps
     wrong = np.ravel(np.stack([steps, changes], axis=1))
     trained = train(loss, [Start("warm", np.zeros(30), 500, wrong)], free, 1e-14)
     assert -trained.log_likelihood == pytest.approx(0.0, abs=1e-6)
@@ -103,7 +118,9 @@ def test_little_is_kept_of_very_many_parameters():
         scales = np.linspace(1.0, 3.0, size)
         loss = lambda x, s=scales: (0.5 * s @ x**2, s * x, None)  # noqa: E731
         free = np.full(size, -np.inf), np.full(size, np.inf)
-        assert train(loss, [Start("fresh", scales, 5)], free, 1e-14).curvature.size == 2 * pairs * size
+        assert (
+            train(loss, [Start("fresh", scales, 5)], free, 1e-14).curvature.size == 2 * pairs * size
+        )
 
 
 def test_steps_into_places_without_a_value_are_shortened():
@@ -112,16 +129,29 @@ def test_steps_into_places_without_a_value_are_shortened():
         inside = x[0] < 1.0
         return (x[0] - 0.99) ** 2 if inside else np.nan, 2.0 * (x - 0.99), None
 
-    trained = train(loss, [Start("fresh", np.array([-50.0]), 100)], (np.array([-np.inf]), np.array([np.inf])), 1e-14)
+    trained = train(
+        loss,
+        [Start("fresh", np.array([-50.0]), 100)],
+        (np.array([-np.inf]), np.array([np.inf])),
+        1e-14,
+    )
     assert trained.flat[0] == pytest.approx(0.99, abs=1e-4)
 
 
 def test_the_best_start_wins_and_starts_without_a_value_do_not():
     def loss(x):
-        return np.nan if x[0] > 5.0 else (x[0] ** 2 - 1.0) ** 2 + 0.3 * x[0], np.array([4 * x[0] * (x[0] ** 2 - 1) + 0.3]), None
+        return (
+            np.nan if x[0] > 5.0 else (x[0] ** 2 - 1.0) ** 2 + 0.3 * x[0],
+            np.array([4 * x[0] * (x[0] ** 2 - 1) + 0.3]),
+            None,
+        )
 
     bounds = np.array([-10.0]), np.array([10.0])
-    starts = [Start("right", np.array([1.2]), 50), Start("left", np.array([-1.2]), 50), Start("nowhere", np.array([6.0]), 50)]
+    starts = [
+        Start("right", np.array([1.2]), 50),
+        Start("left", np.array([-1.2]), 50),
+        Start("nowhere", np.array([6.0]), 50),
+    ]
     best = train(loss, starts, bounds, 1e-12)
     assert best.start == "left"
     alone = [train(loss, [start], bounds, 1e-12).n_evaluations for start in starts[:2]]

@@ -15,7 +15,9 @@ def postgres() -> Iterator[str]:
 
     Not one of pytest's: those are closed to the server's user, whenever another session of tests begins.
     """
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [Path(shutil.which("initdb") or "none").parent]
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [
+        Path(shutil.which("initdb") or "none").parent
+    ]
     if not (found[-1] / "initdb").exists():
         pytest.fail("no PostgreSQL: make integrations installs it")
     folder = Path(tempfile.mkdtemp(prefix="infold-postgres-"))
@@ -29,7 +31,9 @@ def postgres() -> Iterator[str]:
     data = folder / "data"
 
     def server(program: str, *arguments: str) -> None:
-        subprocess.run([*as_user, found[-1] / program, *arguments], check=True, capture_output=True, cwd=folder)
+        subprocess.run(
+            [*as_user, found[-1] / program, *arguments], check=True, capture_output=True, cwd=folder
+        )
 
     server("initdb", "-D", str(data), "-U", "infold", "--auth=trust")
     options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"

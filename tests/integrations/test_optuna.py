@@ -9,7 +9,11 @@ import numpy as np
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.testing.pytest_samplers import (
+    BasicSamplerTestCase,
+    RelativeSamplerTestCase,
+    SingleOnlySamplerTestCase,
+)
 from optuna.trial import TrialState, create_trial
 
 from infold.integrations import _optuna_private as private
@@ -19,12 +23,20 @@ from infold.methods import by_name
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 CHEAP = {
     "full_space": {"n_candidates": 64, "n_starts": 4, "max_iterations": 5},
-    "mgpc": {"n_features": 1, "n_candidates": 64, "n_starts": 4, "max_iterations": 5, "max_search_iterations": 5},
+    "mgpc": {
+        "n_features": 1,
+        "n_candidates": 64,
+        "n_starts": 4,
+        "max_iterations": 5,
+        "max_search_iterations": 5,
+    },
 }
 
 
 def cheap(name: str = "full_space", **settings) -> InfoldSampler:
-    return InfoldSampler(method=by_name(name, **CHEAP[name]), **{"n_startup_trials": 2, "seed": 0, **settings})
+    return InfoldSampler(
+        method=by_name(name, **CHEAP[name]), **{"n_startup_trials": 2, "seed": 0, **settings}
+    )
 
 
 @pytest.mark.parametrize("name", CHEAP)
@@ -34,7 +46,9 @@ class _Suite:
         return lambda: cheap(name, n_startup_trials=1)
 
 
-class TestInfoldSampler(_Suite, BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestInfoldSampler(
+    _Suite, BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+):
     pass
 
 
@@ -58,8 +72,14 @@ def test_everything_that_is_decoded_lies_in_its_distribution_and_encodes_to_itse
         for name, distribution in MIXED.items():
             assert private.contains(distribution, values[name]), (name, values[name])
         again = coding.decode(coding.encode(values))
-        assert {name: distribution.to_internal_repr(again[name]) for name, distribution in MIXED.items()} == pytest.approx(
-            {name: distribution.to_internal_repr(values[name]) for name, distribution in MIXED.items()}, rel=1e-12
+        assert {
+            name: distribution.to_internal_repr(again[name]) for name, distribution in MIXED.items()
+        } == pytest.approx(
+            {
+                name: distribution.to_internal_repr(values[name])
+                for name, distribution in MIXED.items()
+            },
+            rel=1e-12,
         )
 
 
@@ -85,7 +105,9 @@ def quadratic(trial: optuna.Trial) -> float:
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_studies_of_either_direction_get_better(direction):
     sign = 1.0 if direction == "minimize" else -1.0
-    study = optuna.create_study(direction=direction, sampler=InfoldSampler(method="full_space", n_startup_trials=5, seed=1))
+    study = optuna.create_study(
+        direction=direction, sampler=InfoldSampler(method="full_space", n_startup_trials=5, seed=1)
+    )
     study.optimize(lambda trial: sign * quadratic(trial), n_trials=25)
     values = sign * np.array([trial.value for trial in study.trials])
     assert np.min(values[5:]) < 0.25 * np.min(values[:5])
@@ -118,7 +140,11 @@ def finished(study: optuna.Study, n: int, rng) -> None:
     for _ in range(n):
         params = {f"x{i}": float(v) for i, v in enumerate(rng.uniform(-1, 1, size=4))}
         distributions = {name: FloatDistribution(-1.0, 1.0) for name in params}
-        study.add_trial(create_trial(params=params, distributions=distributions, value=sum(v**2 for v in params.values())))
+        study.add_trial(
+            create_trial(
+                params=params, distributions=distributions, value=sum(v**2 for v in params.values())
+            )
+        )
 
 
 def history_seen(study: optuna.Study, **settings):
@@ -172,7 +198,9 @@ def test_a_worker_announces_what_it_will_evaluate(rng):
 
 @pytest.mark.parametrize("choosing", ["earlier", "later"])
 @pytest.mark.parametrize("finishes", [False, True])
-def test_a_worker_that_finds_its_choice_taken_meanwhile_chooses_again(choosing, finishes, rng, monkeypatch):
+def test_a_worker_that_finds_its_choice_taken_meanwhile_chooses_again(
+    choosing, finishes, rng, monkeypatch
+):
     study = optuna.create_study(sampler=cheap())
     finished(study, 4, rng)
     trials = [study.ask(), study.ask()]
@@ -186,7 +214,9 @@ def test_a_worker_that_finds_its_choice_taken_meanwhile_chooses_again(choosing, 
             announce(study, other._cached_frozen_trial, internal)
             if finishes:
                 for name, value in internal.items():
-                    other.storage.set_trial_param(other._trial_id, name, value, FloatDistribution(-1.0, 1.0))
+                    other.storage.set_trial_param(
+                        other._trial_id, name, value, FloatDistribution(-1.0, 1.0)
+                    )
                 study.tell(other, 1.0)
         announce(study, frozen, internal)
 
@@ -223,7 +253,11 @@ def test_a_sampler_does_not_confuse_studies_of_one_name():
         study = optuna.create_study(study_name="demo", sampler=sampler)
         for i in range(6):
             params = {"x": (i / 10 + shift) % 1.0}
-            study.add_trial(create_trial(params=params, distributions={"x": FloatDistribution(0.0, 1.0)}, value=0.0))
+            study.add_trial(
+                create_trial(
+                    params=params, distributions={"x": FloatDistribution(0.0, 1.0)}, value=0.0
+                )
+            )
         trial = study.ask()._cached_frozen_trial
         coding = _Coding(sampler.infer_relative_search_space(study, trial))
         memory = sampler._memory = sampler._memory.of(study.study_name, coding)
@@ -249,7 +283,11 @@ def test_steps_that_floats_cannot_hold_exactly_are_modelled_all_the_same(low, hi
     study.sampler.sample_relative = lambda *args: suggested.append(sample(*args)) or suggested[-1]
     for i in range(10):
         trial = study.ask()
-        value = trial.suggest_float("p", low, high, step=step) - low + trial.suggest_float("q", 0.0, 1.0)
+        value = (
+            trial.suggest_float("p", low, high, step=step)
+            - low
+            + trial.suggest_float("q", 0.0, 1.0)
+        )
         assert i < 3 or trial.params == suggested[-1]
         study.tell(trial, value)
 
@@ -271,7 +309,9 @@ def test_failed_pruned_and_infinite_trials(rng):
     distributions = {name: FloatDistribution(-1.0, 1.0) for name in params}
 
     def add(state=TrialState.COMPLETE, **kwargs) -> None:
-        study.add_trial(create_trial(state=state, params=params, distributions=distributions, **kwargs))
+        study.add_trial(
+            create_trial(state=state, params=params, distributions=distributions, **kwargs)
+        )
 
     add(TrialState.FAIL)
     add(value=float("inf"))
@@ -293,7 +333,12 @@ def test_enqueued_added_and_copied_trials_are_used(rng):
     finished(study, 3, rng)
     assert len(history_seen(study).y) == 4
     storage = optuna.storages.InMemoryStorage()
-    optuna.copy_study(from_study_name="first", from_storage=study._storage, to_storage=storage, to_study_name="second")
+    optuna.copy_study(
+        from_study_name="first",
+        from_storage=study._storage,
+        to_storage=storage,
+        to_study_name="second",
+    )
     copied = optuna.load_study(study_name="second", storage=storage, sampler=cheap())
     np.testing.assert_array_equal(history_seen(copied).x, history_seen(study).x[:4])
 
@@ -321,7 +366,11 @@ def test_conditional_parameters_go_to_the_independent_sampler():
 def test_values_in_common_are_repeated_where_other_parameters_make_the_difference():
     def objective(trial: optuna.Trial) -> float:
         kind = trial.suggest_categorical("kind", ["good", "bad", "worse", "worst"])
-        return trial.suggest_float("x", 0.0, 1.0) if kind == "good" else 100.0 + trial.suggest_float(f"y {kind}", 0.0, 1.0)
+        return (
+            trial.suggest_float("x", 0.0, 1.0)
+            if kind == "good"
+            else 100.0 + trial.suggest_float(f"y {kind}", 0.0, 1.0)
+        )
 
     study = optuna.create_study(sampler=cheap())
     for kind in ("good", "bad", "worse", "worst"):
@@ -340,7 +389,11 @@ def test_a_parameter_of_some_trials_is_no_reason_to_repeat_the_others():
     for kind in ("c", "a", "b"):
         study.enqueue_trial({"kind": kind, "n": 4})
     study.optimize(objective, n_trials=12)
-    seen = [(trial.params["kind"], trial.params["n"]) for trial in study.trials if trial.params["kind"] != "c"]
+    seen = [
+        (trial.params["kind"], trial.params["n"])
+        for trial in study.trials
+        if trial.params["kind"] != "c"
+    ]
     assert len(set(seen)) == len(seen)
 
 
@@ -370,7 +423,8 @@ def test_a_model_that_waits_for_trials_with_all_parameters_says_so(caplog):
 def test_several_objectives_are_refused_with_advice():
     study = optuna.create_study(directions=["minimize", "minimize"], sampler=cheap())
     with pytest.raises(
-        ValueError, match=r"InfoldSampler optimizes one objective and the study has 2: use optuna\.samplers\.GPSampler"
+        ValueError,
+        match=r"InfoldSampler optimizes one objective and the study has 2: use optuna\.samplers\.GPSampler",
     ):
         study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 0.0), n_trials=1)
 

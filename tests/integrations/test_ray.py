@@ -47,14 +47,20 @@ def test_a_failure_and_a_nan_do_not_stop_a_search(cluster, tmp_path):
                 pass
         if number == FAILING:
             raise RuntimeError("one of the trials fails")
-        tune.report({"loss": float("nan") if number == NAN else sum(config[name] ** 2 for name in names)})
+        tune.report(
+            {"loss": float("nan") if number == NAN else sum(config[name] ** 2 for name in names)}
+        )
 
     search = make_search()
     tuner = tune.Tuner(
         objective,
         param_space={name: tune.uniform(-1.0, 1.0) for name in NAMES},
         tune_config=tune.TuneConfig(
-            search_alg=search, metric="loss", mode="min", num_samples=N_TRIALS, max_concurrent_trials=2
+            search_alg=search,
+            metric="loss",
+            mode="min",
+            num_samples=N_TRIALS,
+            max_concurrent_trials=2,
         ),
         run_config=tune.RunConfig(storage_path=str(tmp_path / "results"), verbose=0),
     )

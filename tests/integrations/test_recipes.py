@@ -23,7 +23,12 @@ def recipe(folder: Path, heading: str) -> Path:
 
 def run(path: Path) -> str:
     return subprocess.run(
-        [sys.executable, path], cwd=path.parent, check=True, stdout=subprocess.PIPE, text=True, timeout=300
+        [sys.executable, path],
+        cwd=path.parent,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=300,
     ).stdout
 
 
@@ -35,10 +40,16 @@ def test_one_line(tmp_path):
 
 def test_postgresql(tmp_path, postgres, monkeypatch):
     monkeypatch.setenv("OPTUNA_STORAGE", postgres)
-    subprocess.run([Path(sys.executable).parent / "optuna", "create-study", "--study-name", "recipe"], check=True)
+    subprocess.run(
+        [Path(sys.executable).parent / "optuna", "create-study", "--study-name", "recipe"],
+        check=True,
+    )
     path = recipe(tmp_path, "Many workers: PostgreSQL")
     path.write_text(path.read_text().replace('"shared"', '"recipe"'))
-    workers = [subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    workers = [
+        subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     printed = [worker.communicate(timeout=300)[0] for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0]
     assert any(text.startswith("40 trials, best value") for text in printed)

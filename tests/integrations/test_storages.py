@@ -19,7 +19,13 @@ pytestmark = pytest.mark.integration
 def objective(trial: optuna.Trial) -> float:
     """Twenty parameters of every kind; noise as in a real measurement."""
     value = sum(trial.suggest_float(f"linear{i}", -1.0, 1.0) ** 2 for i in range(8))
-    value += sum((np.log10(trial.suggest_float(f"log{i}", 1e-4, 1.0, log=True)) + 2.0) ** 2 for i in range(4)) / 4.0
+    value += (
+        sum(
+            (np.log10(trial.suggest_float(f"log{i}", 1e-4, 1.0, log=True)) + 2.0) ** 2
+            for i in range(4)
+        )
+        / 4.0
+    )
     value += sum((trial.suggest_int(f"int{i}", 0, 10) - 7) ** 2 for i in range(4)) / 25.0
     value += sum(trial.suggest_categorical(f"kind{i}", ["a", "b", "c"]) != "b" for i in range(3))
     value += abs(trial.suggest_float("stepped", 0.0, 1.0, step=0.25) - 0.5)
@@ -37,16 +43,23 @@ def open_storage(url: str) -> optuna.storages.BaseStorage:
 def work(url: str, seed: int) -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.load_study(
-        study_name="shared", storage=open_storage(url), sampler=InfoldSampler(method="full_space", seed=seed)
+        study_name="shared",
+        storage=open_storage(url),
+        sampler=InfoldSampler(method="full_space", seed=seed),
     )
-    study.optimize(objective, callbacks=[optuna.study.MaxTrialsCallback(N_TRIALS, states=(TrialState.COMPLETE,))])
+    study.optimize(
+        objective,
+        callbacks=[optuna.study.MaxTrialsCallback(N_TRIALS, states=(TrialState.COMPLETE,))],
+    )
 
 
 def run_workers(url: str, n_workers: int) -> optuna.Study:
     """The study when all is done; one worker was killed on the way."""
     study = optuna.create_study(study_name="shared", storage=open_storage(url))
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=work, args=(url, seed), daemon=True) for seed in range(n_workers)]
+    workers = [
+        context.Process(target=work, args=(url, seed), daemon=True) for seed in range(n_workers)
+    ]
     for worker in workers:
         worker.start()
     while len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))) < N_TRIALS // 3:

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from infold import Categorical, Float, Int, Optimizer, Space, methods
-from infold.history import History
 from infold.methods import FeatureSpace, RandomSearch, additive, feature_space, full_space
+from infold.record import History
 
 CHEAP = {"n_candidates": 64, "n_starts": 8, "max_iterations": 5}
-DIMENSION = {name: 12 if name == "vae" else 7 for name in methods.NAMES}  # vae has that of its problem
+DIMENSION = {
+    name: 12 if name == "vae" else 7 for name in methods.NAMES
+}  # vae has that of its problem
 FEATURE_NAMES = tuple(name for name in methods.NAMES if "mgp" in name)
 
 
@@ -45,7 +47,9 @@ def test_methods_pickle(name, rng):
     method, data = cheap(name), history(rng, dimension=DIMENSION[name])
     copy = pickle.loads(pickle.dumps(method))
     assert copy == method
-    np.testing.assert_array_equal(copy.suggest(data, 1, (0, 0)).x, method.suggest(data, 1, (0, 0)).x)
+    np.testing.assert_array_equal(
+        copy.suggest(data, 1, (0, 0)).x, method.suggest(data, 1, (0, 0)).x
+    )
 
 
 @pytest.mark.parametrize("name", methods.NAMES)
@@ -101,7 +105,15 @@ def test_a_cache_changes_the_effort_and_a_foreign_one_is_ignored(name, rng):
 @pytest.mark.parametrize("name", FEATURE_NAMES)
 def test_diagnostics_say_what_a_person_would_want_to_see(name, rng):
     diagnostics = cheap(name).suggest(history(rng), 1, (0, 0)).diagnostics
-    for item in ("log_likelihood", "mean", "deviation", "distance", "reencoding_error", "feature_spread", "acquisition"):
+    for item in (
+        "log_likelihood",
+        "mean",
+        "deviation",
+        "distance",
+        "reencoding_error",
+        "feature_spread",
+        "acquisition",
+    ):
         assert np.isfinite(diagnostics[item]), item
     assert diagnostics["fallback"] is None
     assert set(diagnostics["seconds"]) >= {"fit", "search", "decode"}
@@ -153,7 +165,9 @@ def test_padding_of_the_last_group_is_not_searched(rng):
 
 
 def test_decoder_that_is_not_finite_falls_back(rng, monkeypatch):
-    monkeypatch.setattr(feature_space, "_decode", lambda *a: (np.full((1, 7), np.nan), np.zeros((1, 7))))
+    monkeypatch.setattr(
+        feature_space, "_decode", lambda *a: (np.full((1, 7), np.nan), np.zeros((1, 7)))
+    )
     suggestion = cheap("mgp").suggest(history(rng), 1, (0, 0))
     assert suggestion.diagnostics["fallback"] == "full_space"
     assert np.all(np.isfinite(suggestion.x))
@@ -194,7 +208,9 @@ MIXED = Space(
 
 
 def mixed_history(rng, n=14) -> History:
-    x = np.array([MIXED.place(MIXED.decode(unit)) for unit in rng.uniform(size=(n, MIXED.dimension))])
+    x = np.array(
+        [MIXED.place(MIXED.decode(unit)) for unit in rng.uniform(size=(n, MIXED.dimension))]
+    )
     return History(x, np.sum((x - 0.4) ** 2, axis=1), rounding=MIXED.rounding)
 
 
@@ -205,7 +221,9 @@ def test_variations_can_be_evaluated_and_differ_in_few_discrete_parameters(rng):
     x = rng.uniform(size=MIXED.dimension)
     varied = feature_space.rounded_variations(x, data, data.rounding, rng)
     np.testing.assert_allclose(data.rounding.snap(varied), varied, atol=1e-12)
-    np.testing.assert_allclose(varied[:, ~discrete], np.tile(x[~discrete], (len(varied), 1)), atol=1e-12)
+    np.testing.assert_allclose(
+        varied[:, ~discrete], np.tile(x[~discrete], (len(varied), 1)), atol=1e-12
+    )
     np.testing.assert_array_equal(varied[:1], data.rounding.snap(x[None]))
     assert len(np.unique(varied[:, discrete], axis=0)) > 50
     best = data.x[np.argmin(data.y)]
@@ -213,7 +231,9 @@ def test_variations_can_be_evaluated_and_differ_in_few_discrete_parameters(rng):
 
 
 @pytest.mark.parametrize("name", FEATURE_NAMES)
-def test_a_feature_space_method_suggests_the_most_promising_of_what_can_be_evaluated(name, rng, monkeypatch):
+def test_a_feature_space_method_suggests_the_most_promising_of_what_can_be_evaluated(
+    name, rng, monkeypatch
+):
     made = {}
 
     def remembering(function):
@@ -223,7 +243,11 @@ def test_a_feature_space_method_suggests_the_most_promising_of_what_can_be_evalu
 
         monkeypatch.setattr(feature_space, function.__name__, call)
 
-    for function in (feature_space.fit, feature_space.search_objective, feature_space.rounded_variations):
+    for function in (
+        feature_space.fit,
+        feature_space.search_objective,
+        feature_space.rounded_variations,
+    ):
         remembering(function)
     data = mixed_history(rng)
     suggestion = cheap(name).suggest(data, 1, (0, 0))
@@ -241,7 +265,9 @@ def test_a_batch_of_discrete_points_repeats_nothing_while_there_is_something_new
     suggested = cheap("mgpc").suggest(data, 3, (0, 0)).x
     assert {space.decode(unit)["n"] for unit in suggested} == {3}
     assert len({space.decode(unit)["k"] for unit in suggested}) == 3
-    everything = History(np.concatenate([x, suggested]), rng.normal(size=12), rounding=space.rounding)
+    everything = History(
+        np.concatenate([x, suggested]), rng.normal(size=12), rounding=space.rounding
+    )
     assert cheap("mgpc").suggest(everything, 1, (0, 0)).x.shape == (1, 4)
 
 
@@ -249,7 +275,10 @@ def test_mgpc_finds_the_right_categories(rng):
     optimizer = Optimizer(MIXED, method="mgpc", n_initial=8, seed=0)
     for _ in range(40):
         x = optimizer.ask()
-        optimizer.tell(x, x["a"] ** 2 + x["b"] ** 2 + (x["n"] - 7) ** 2 / 25 + (x["k"] != "s") + (x["m"] != "w"))
+        optimizer.tell(
+            x,
+            x["a"] ** 2 + x["b"] ** 2 + (x["n"] - 7) ** 2 / 25 + (x["k"] != "s") + (x["m"] != "w"),
+        )
     best, value = optimizer.best
     assert (best["k"], best["m"]) == ("s", "w")
     assert value < 0.3
@@ -283,7 +312,9 @@ def test_whether_it_matters_how_large_a_penalty_is(method, matters, rng):
     for penalty in (1e3, 1e9):
         y = data.y.copy()
         y[3] = penalty
-        likelihoods.append(method.suggest(History(data.x, y), 1, (0, 0)).diagnostics["log_likelihood"])
+        likelihoods.append(
+            method.suggest(History(data.x, y), 1, (0, 0)).diagnostics["log_likelihood"]
+        )
     assert (likelihoods[0] != likelihoods[1]) == matters
 
 
@@ -313,7 +344,12 @@ def test_one_compilation_per_bucket_and_program(rng):
     x = rng.uniform(size=(310, 6))
     y = np.sum(x, axis=1)
     method = FeatureSpace(
-        n_features=2, n_candidates=60, n_starts=7, max_iterations=1, max_warm_iterations=1, max_search_iterations=1
+        n_features=2,
+        n_candidates=60,
+        n_starts=7,
+        max_iterations=1,
+        max_warm_iterations=1,
+        max_search_iterations=1,
     )
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:
@@ -338,11 +374,31 @@ def test_one_compilation_per_bucket_and_program(rng):
         ("random", {"n_features": 3}, "setting of random = 'n_features': expected one of design"),
         ("mgpc", {"acquisition": "kg"}, "acquisition = 'kg': expected one of ei, pi, ucb"),
         ("mgpc", {"n_features": 0}, "n_features = 0: expected a whole number of at least 1"),
-        ("mgp", {"solver": "trust-constr"}, "solver = 'trust-constr': expected 'projected', as there is no constraint"),
-        ("mgpc", {"weight_deviation": 0.0}, "weight_deviation = 0.0: expected a positive number or None"),
-        ("mgpc", {"max_warm_iterations": 0}, "max_warm_iterations = 0: expected a whole number of at least 1"),
-        ("mgpc", {"solver": "newton"}, "solver = 'newton': expected one of projected, trust-constr"),
-        ("full_space", {"n_starts": 50, "n_candidates": 10}, "n_candidates = 10: expected a whole number of at least 50"),
+        (
+            "mgp",
+            {"solver": "trust-constr"},
+            "solver = 'trust-constr': expected 'projected', as there is no constraint",
+        ),
+        (
+            "mgpc",
+            {"weight_deviation": 0.0},
+            "weight_deviation = 0.0: expected a positive number or None",
+        ),
+        (
+            "mgpc",
+            {"max_warm_iterations": 0},
+            "max_warm_iterations = 0: expected a whole number of at least 1",
+        ),
+        (
+            "mgpc",
+            {"solver": "newton"},
+            "solver = 'newton': expected one of projected, trust-constr",
+        ),
+        (
+            "full_space",
+            {"n_starts": 50, "n_candidates": 10},
+            "n_candidates = 10: expected a whole number of at least 50",
+        ),
     ],
 )
 def test_bad_settings_are_named(name, settings, message):
@@ -351,5 +407,7 @@ def test_bad_settings_are_named(name, settings, message):
 
 
 def test_more_features_than_inputs_are_named(rng):
-    with pytest.raises(ValueError, match="n_features = 8: expected at most the dimension of the space, 7"):
+    with pytest.raises(
+        ValueError, match="n_features = 8: expected at most the dimension of the space, 7"
+    ):
         methods.by_name("mgpc", n_features=8).suggest(history(rng), 1, (0, 0))

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from infold import methods
-from infold.history import History
+from infold.record import History
 
 N_HISTORIES = int(os.environ.get("INFOLD_HISTORIES", "60"))
-DIMENSION = {name: 12 if name == "vae" else 5 for name in methods.NAMES}  # vae has that of its problem
+DIMENSION = {
+    name: 12 if name == "vae" else 5 for name in methods.NAMES
+}  # vae has that of its problem
 
 
 def random_history(rng: np.random.Generator, dimension: int) -> History:
@@ -24,7 +26,9 @@ def random_history(rng: np.random.Generator, dimension: int) -> History:
     elif shape == 1:
         x = np.round(x)  # boundary
     elif shape == 2:
-        x = np.clip(0.5 + np.outer(rng.uniform(-0.5, 0.5, size=n), rng.normal(size=dimension)), 0, 1)  # collinear
+        x = np.clip(
+            0.5 + np.outer(rng.uniform(-0.5, 0.5, size=n), rng.normal(size=dimension)), 0, 1
+        )  # collinear
     elif shape == 3:
         x = np.clip(x[:1] + 1e-9 * rng.normal(size=x.shape), 0, 1)  # all but one point
     values = rng.integers(4)

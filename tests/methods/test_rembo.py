@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from infold.history import History
 from infold.methods import FullSpace, Rembo
 from infold.methods.low_dimensional import located
 from infold.methods.rembo import from_subspace, random_basis, to_subspace
+from infold.record import History
 
 
 @pytest.mark.parametrize(("dimension", "features"), [(60, 10), (12, 3), (5, 5)])
@@ -42,7 +42,9 @@ def test_the_cache_says_where_suggestions_were(rng):
     first = method.suggest(history, 2, (1, 0))
     second = method.suggest(history.with_pending(first.x), 1, (1, 2), first.cache)
     np.testing.assert_array_equal(second.cache["places"][:4], first.cache["places"])
-    np.testing.assert_allclose(from_subspace(random_basis(4, 2, 1), second.cache["places"].reshape(-1, 2))[2:], second.x)
+    np.testing.assert_allclose(
+        from_subspace(random_basis(4, 2, 1), second.cache["places"].reshape(-1, 2))[2:], second.x
+    )
 
 
 @pytest.mark.parametrize("scaled_priors", [False, True])
@@ -68,7 +70,9 @@ def test_one_seed_one_subspace(rng):
     a = random_basis(9, 2, 7)
     for iteration in range(3):
         suggestion = method.suggest(history, 2, (7, iteration)).x
-        np.testing.assert_allclose(from_subspace(a, to_subspace(a, suggestion)), suggestion, atol=1e-9)
+        np.testing.assert_allclose(
+            from_subspace(a, to_subspace(a, suggestion)), suggestion, atol=1e-9
+        )
 
 
 def test_finds_the_minimum_of_a_function_of_its_subspace(rng):
@@ -78,7 +82,11 @@ def test_finds_the_minimum_of_a_function_of_its_subspace(rng):
     x = rng.uniform(size=(8, 30))
     history, cache = History(x, np.array([f(p) for p in x])), None
     for i in range(15):
-        suggestion = Rembo(n_features=2, n_candidates=500, n_starts=20).suggest(history, 1, (0, i), cache)
+        suggestion = Rembo(n_features=2, n_candidates=500, n_starts=20).suggest(
+            history, 1, (0, i), cache
+        )
         cache = suggestion.cache
-        history = History(np.vstack([history.x, suggestion.x]), np.append(history.y, f(suggestion.x[0])))
+        history = History(
+            np.vstack([history.x, suggestion.x]), np.append(history.y, f(suggestion.x[0]))
+        )
     assert np.min(history.y) < 1e-4

@@ -30,7 +30,9 @@ def test_no_random_point_or_local_search_beats_the_minimum(name, rng):
     x = rng.uniform(size=(2000, problem.dimension))
     assert problem(x).min() >= problem.minimum
     start = x[np.argmin(problem(x))]
-    result = scipy.optimize.minimize(problem, start, method="L-BFGS-B", bounds=[(0, 1)] * problem.dimension)
+    result = scipy.optimize.minimize(
+        problem, start, method="L-BFGS-B", bounds=[(0, 1)] * problem.dimension
+    )
     assert result.fun >= problem.minimum - 1e-6
 
 
@@ -71,10 +73,22 @@ def test_coinciding_electrons_are_capped():
     ("name", "arguments", "message"),
     [
         ("rosenbrok", {}, "problem = 'rosenbrok': expected one of rosenbrock-linear"),
-        ("thomson", {"dimension": 3}, "argument of thomson = 'dimension': expected one of n_electrons"),
+        (
+            "thomson",
+            {"dimension": 3},
+            "argument of thomson = 'dimension': expected one of n_electrons",
+        ),
         ("thomson", {"n_electrons": 500}, "n_electrons = 500: expected at most 12"),
-        ("rosenbrock-linear", {"dimension": 5}, "dimension = 5: expected a whole number of at least 10"),
-        ("product-of-sines-nonlinear", {"dimension": 3, "n_variables": 3}, "the minimum lies outside the cube"),
+        (
+            "rosenbrock-linear",
+            {"dimension": 5},
+            "dimension = 5: expected a whole number of at least 10",
+        ),
+        (
+            "product-of-sines-nonlinear",
+            {"dimension": 3, "n_variables": 3},
+            "the minimum lies outside the cube",
+        ),
     ],
 )
 def test_bad_requests_are_named(name, arguments, message):
@@ -83,5 +97,7 @@ def test_bad_requests_are_named(name, arguments, message):
 
 
 def test_wrong_shape_is_named():
-    with pytest.raises(ValueError, match=r"x has shape \(3,\): thomson expects \(12,\) or \(n, 12\)"):
+    with pytest.raises(
+        ValueError, match=r"x has shape \(3,\): thomson expects \(12,\) or \(n, 12\)"
+    ):
         problems.get("thomson")(np.zeros(3))

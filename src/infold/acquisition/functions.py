@@ -39,7 +39,7 @@ class Acquisition:
         _checks.one_of("acquisition", self.name, NAMES)
 
 
-def improvement(u: Float[np.ndarray, "m"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def improvement(u: Float[np.ndarray, " m"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """log h, Φ/h and φ/h of h(u) = u Φ(u) + φ(u), accurate to a relative 1e-10 for u in [-1e5, 1e5] in float64."""
     near = np.maximum(u, -1.0)
     phi, cdf = np.exp(-0.5 * near**2 - _LOG_SQRT_2PI), ndtr(near)
@@ -49,7 +49,9 @@ def improvement(u: Float[np.ndarray, "m"]) -> tuple[np.ndarray, np.ndarray, np.n
     mills = math.sqrt(0.5 * math.pi) * erfcx(-below / math.sqrt(2.0))
     # Asymptotic series of r in v = 1/u²: v (1 - 3v + 15v² - 105v³ + 945v⁴ - ...)
     v = 1.0 / np.minimum(u, _TAIL) ** 2
-    series = v * (1.0 + v * (-3.0 + v * (15.0 + v * (-105.0 + v * (945.0 + v * (-10395.0 + v * 135135.0))))))
+    series = v * (
+        1.0 + v * (-3.0 + v * (15.0 + v * (-105.0 + v * (945.0 + v * (-10395.0 + v * 135135.0)))))
+    )
     r = np.where(u > _TAIL, 1.0 + np.maximum(below, _TAIL) * mills, series)
     return (
         np.where(u > -1.0, np.log(h), -0.5 * below**2 - _LOG_SQRT_2PI + np.log(r)),
@@ -61,19 +63,23 @@ def improvement(u: Float[np.ndarray, "m"]) -> tuple[np.ndarray, np.ndarray, np.n
 class Value(NamedTuple):
     """What the search maximizes and its derivatives."""
 
-    value: Float[np.ndarray, "m"]
-    in_mean: Float[np.ndarray, "m"]
-    in_variance: Float[np.ndarray, "m"]
+    value: Float[np.ndarray, " m"]
+    in_mean: Float[np.ndarray, " m"]
+    in_variance: Float[np.ndarray, " m"]
 
 
-def log_expected_improvement(mean: Float[np.ndarray, "m"], variance: Float[np.ndarray, "m"], y_min: float) -> Value:
+def log_expected_improvement(
+    mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], y_min: float
+) -> Value:
     """log E[max(y_min - f, 0)], Eq. (3)."""
     sigma = np.sqrt(variance)
     log_h, cdf, phi = improvement((y_min - mean) / sigma)
     return Value(np.log(sigma) + log_h, -cdf / sigma, 0.5 * phi / variance)
 
 
-def log_probability_of_improvement(mean: Float[np.ndarray, "m"], variance: Float[np.ndarray, "m"], y_min: float) -> Value:
+def log_probability_of_improvement(
+    mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], y_min: float
+) -> Value:
     """log P(f < y_min), Eq. (2)."""
     sigma = np.sqrt(variance)
     u = (y_min - mean) / sigma
@@ -81,13 +87,20 @@ def log_probability_of_improvement(mean: Float[np.ndarray, "m"], variance: Float
     return Value(log_ndtr(u), -slope / sigma, -0.5 * slope * u / variance)
 
 
-def upper_confidence_bound(mean: Float[np.ndarray, "m"], variance: Float[np.ndarray, "m"], beta: float) -> Value:
+def upper_confidence_bound(
+    mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], beta: float
+) -> Value:
     """-μ + β σ, Eq. (4)."""
     sigma = np.sqrt(variance)
     return Value(-mean + beta * sigma, np.full_like(mean, -1.0), 0.5 * beta / sigma)
 
 
-def evaluate(acquisition: Acquisition, mean: Float[np.ndarray, "m"], variance: Float[np.ndarray, "m"], y_min: float) -> Value:
+def evaluate(
+    acquisition: Acquisition,
+    mean: Float[np.ndarray, " m"],
+    variance: Float[np.ndarray, " m"],
+    y_min: float,
+) -> Value:
     """log EI, log PI or UCB."""
     if acquisition.name == "ei":
         return log_expected_improvement(mean, variance, y_min)

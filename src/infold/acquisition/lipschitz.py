@@ -22,10 +22,12 @@ class Region(NamedTuple):
     """The feasible set: balls around the data, within the unit cube."""
 
     centers: Float[np.ndarray, "n d"]
-    radii: Float[np.ndarray, "n"]
+    radii: Float[np.ndarray, " n"]
 
 
-def nearest(region: Region, z: Float[np.ndarray, "m d"]) -> tuple[Int[np.ndarray, "m"], Float[np.ndarray, "m"]]:
+def nearest(
+    region: Region, z: Float[np.ndarray, "m d"]
+) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, " m"]]:
     """The nearest datum of every point and the distance to it."""
     middle = region.centers.mean(axis=0)  # centred, the products below cancel less
     a, c = z - middle, region.centers - middle
@@ -33,7 +35,9 @@ def nearest(region: Region, z: Float[np.ndarray, "m d"]) -> tuple[Int[np.ndarray
     return index, np.linalg.norm(z - region.centers[index], axis=1)
 
 
-def contains(region: Region, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9) -> Bool[np.ndarray, "m"]:
+def contains(
+    region: Region, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9
+) -> Bool[np.ndarray, " m"]:
     """Which points are feasible."""
     index, distance = nearest(region, z)
     inside = np.all((z >= 0.0) & (z <= 1.0), axis=1)
@@ -92,9 +96,9 @@ def sample(region: Region, n: int, rng: np.random.Generator) -> Float[np.ndarray
 class Survey(NamedTuple):
     """The decoder's mean around m points."""
 
-    slope: Float[np.ndarray, "m"]  # the largest absolute entry of its Jacobian
+    slope: Float[np.ndarray, " m"]  # the largest absolute entry of its Jacobian
     slope_gradient: Float[np.ndarray, "m d"]  # of that entry
-    output: Float[np.ndarray, "m"]  # its largest absolute entry, μ_max
+    output: Float[np.ndarray, " m"]  # its largest absolute entry, μ_max
 
 
 def around(
@@ -120,10 +124,18 @@ def around(
     near = z_data[rng.integers(n, size=n_random)] + 0.1 * rng.normal(size=(n_random, d))
     points = np.concatenate([z_data, np.clip(near, 0.0, 1.0), rng.uniform(size=(n_random, d))])
     points = np.concatenate([points, np.repeat(points[-1:], -len(points) % batch, axis=0)])
-    seen = Survey(*map(np.concatenate, zip(*map(survey, np.split(points, len(points) // batch)), strict=True)))
+    seen = Survey(
+        *map(np.concatenate, zip(*map(survey, np.split(points, len(points) // batch)), strict=True))
+    )
     best = np.argsort(seen.slope)[-batch:]
-    chosen = slice(None) if n_slopes is None else rng.choice(n, size=min(n, n_slopes), replace=False)
-    points, gradients, largest = points[best], seen.slope_gradient[best], float(np.max(seen.slope[chosen]))
+    chosen = (
+        slice(None) if n_slopes is None else rng.choice(n, size=min(n, n_slopes), replace=False)
+    )
+    points, gradients, largest = (
+        points[best],
+        seen.slope_gradient[best],
+        float(np.max(seen.slope[chosen])),
+    )
     for _ in range(n_steps):
         norm = np.linalg.norm(gradients, axis=1, keepdims=True)
         points = np.clip(points + step * gradients / np.maximum(norm, 1e-300), 0.0, 1.0)

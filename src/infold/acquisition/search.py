@@ -26,21 +26,24 @@ _MEMORY = 5  # values a step is compared with: rising above the worst of them is
 _SUFFICIENT = 1e-4  # Armijo's constant
 _SHORTEST = 1e-10  # a start that moves by less has converged
 _GAIN = 1e-3  # so has one that gains less over as many iterations as are compared: a thousandth of EI, PI or a deviation
-_SIFT_AFTER, _SIFT_TO = 5, 25  # from then on only the best starts are followed: the others would not overtake them
+_SIFT_AFTER, _SIFT_TO = (
+    5,
+    25,
+)  # from then on only the best starts are followed: the others would not overtake them
 
 
 class Found(NamedTuple):
     """The best point and its value."""
 
-    point: Float[np.ndarray, "d"]
+    point: Float[np.ndarray, " d"]
     value: float
 
 
 class Predictions(NamedTuple):
     """Mean and variance of a response surface at m points, and their gradients in the point."""
 
-    mean: Float[np.ndarray, "m"]
-    variance: Float[np.ndarray, "m"]
+    mean: Float[np.ndarray, " m"]
+    variance: Float[np.ndarray, " m"]
     mean_gradient: Float[np.ndarray, "m d"]
     variance_gradient: Float[np.ndarray, "m d"]
 
@@ -57,25 +60,34 @@ class Objective:
     """The columns of `Predictions` side by side, at exactly `batch` points: not to be compiled for every number of them."""
     batch: int
 
-    def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m"]:
+    def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
         mean, variance = np.asarray(self.predict(z))
         return functions.evaluate(self.acquisition, mean, variance, self.y_min).value
 
     def predictions(self, z: Float[np.ndarray, "m d"]) -> Predictions:
         """Predictions at any number of points, in batches."""
         padded = np.concatenate([z, np.repeat(z[-1:], -len(z) % self.batch, axis=0)])
-        parts = [self.predict_with_gradients(part) for part in np.split(padded, len(padded) // self.batch)]
+        parts = [
+            self.predict_with_gradients(part)
+            for part in np.split(padded, len(padded) // self.batch)
+        ]
         columns = np.concatenate(parts)[: len(z)]
         d = z.shape[1]
         return Predictions(columns[:, 0], columns[:, 1], columns[:, 2 : 2 + d], columns[:, 2 + d :])
 
-    def value_and_gradient(self, z: Float[np.ndarray, "m d"]) -> tuple[Float[np.ndarray, "m"], Float[np.ndarray, "m d"]]:
+    def value_and_gradient(
+        self, z: Float[np.ndarray, "m d"]
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, "m d"]]:
         p = self.predictions(z)
         value = functions.evaluate(self.acquisition, p.mean, p.variance, self.y_min)
-        return value.value, value.in_mean[:, None] * p.mean_gradient + value.in_variance[:, None] * p.variance_gradient
+        return value.value, value.in_mean[:, None] * p.mean_gradient + value.in_variance[
+            :, None
+        ] * p.variance_gradient
 
 
-def fixing(value_and_gradient: ValueAndGradient, coordinates: Bool[np.ndarray, "d"]) -> ValueAndGradient:
+def fixing(
+    value_and_gradient: ValueAndGradient, coordinates: Bool[np.ndarray, " d"]
+) -> ValueAndGradient:
     """The same function for a search that is not to move along these coordinates."""
 
     def fixed(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +97,9 @@ def fixing(value_and_gradient: ValueAndGradient, coordinates: Bool[np.ndarray, "
     return fixed
 
 
-def best_starts(value: Callable[[np.ndarray], np.ndarray], candidates: np.ndarray, n_starts: int) -> np.ndarray:
+def best_starts(
+    value: Callable[[np.ndarray], np.ndarray], candidates: np.ndarray, n_starts: int
+) -> np.ndarray:
     """The `n_starts` candidates of the largest value."""
     values = value(candidates)
     return candidates[np.argsort(np.where(np.isnan(values), -np.inf, values))[-n_starts:]]
@@ -106,7 +120,9 @@ def projected_ascent(
     z = project(starts)
     f, g = value_and_gradient(z)
     best_z, best_f = z.copy(), f.copy()
-    kept = np.flatnonzero(np.isfinite(f))  # the starts still followed; what follows holds their rows alone
+    kept = np.flatnonzero(
+        np.isfinite(f)
+    )  # the starts still followed; what follows holds their rows alone
     z, f, g = z[kept], f[kept], g[kept]
     recent = np.repeat(f[None], _MEMORY, axis=0)
     earlier = f
@@ -120,7 +136,9 @@ def projected_ascent(
         if iteration == _SIFT_AFTER and np.sum(follow) > _SIFT_TO:
             follow &= best_f[kept] >= np.sort(best_f[kept])[-_SIFT_TO]
         if not np.all(follow):
-            kept, z, f, g, step, trial, earlier = (a[follow] for a in (kept, z, f, g, step, trial, earlier))
+            kept, z, f, g, step, trial, earlier = (
+                a[follow] for a in (kept, z, f, g, step, trial, earlier)
+            )
             recent = recent[:, follow]
         if not len(kept):
             break
@@ -144,7 +162,9 @@ def projected_ascent(
     return Found(best_z[winner], float(best_f[winner]))
 
 
-def trust_constr(value_and_gradient: ValueAndGradient, region: Region, starts: Float[np.ndarray, "m d"]) -> Found:
+def trust_constr(
+    value_and_gradient: ValueAndGradient, region: Region, starts: Float[np.ndarray, "m d"]
+) -> Found:
     """The same by SciPy's trust-region interior-point method, one start after the other: the paper's route."""
 
     def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -160,9 +180,13 @@ def trust_constr(value_and_gradient: ValueAndGradient, region: Region, starts: F
         return -2.0 * (z - region.centers[index[0]])
 
     d = starts.shape[1]
-    constraint = scipy.optimize.NonlinearConstraint(slack, 0.0, np.inf, jac=slack_gradient, hess=scipy.optimize.BFGS())
+    constraint = scipy.optimize.NonlinearConstraint(
+        slack, 0.0, np.inf, jac=slack_gradient, hess=scipy.optimize.BFGS()
+    )
     best = Found(starts[0], -np.inf)
-    for start in np.clip(lipschitz.project(region, starts), 1e-6, 1.0 - 1e-6):  # from a face of the cube it cannot move
+    for start in np.clip(
+        lipschitz.project(region, starts), 1e-6, 1.0 - 1e-6
+    ):  # from a face of the cube it cannot move
         with warnings.catch_warnings():
             # The quasi-Newton update remarks on starts at which the function is flat.
             warnings.filterwarnings("ignore", message="delta_grad == 0.0", category=UserWarning)

@@ -27,7 +27,7 @@ class Posterior(NamedTuple):
     """What predictions need. K_y⁻¹ is explicit: one matrix product then serves thousands of points at once."""
 
     mean: Float[Array, ""]
-    alpha: Float[Array, "n"]
+    alpha: Float[Array, " n"]
     k_y_inverse: Float[Array, "n n"]
 
 
@@ -42,7 +42,9 @@ def _triangular_inverse(lower: Float[Array, "n n"]) -> Float[Array, "n n"]:
         return solve_triangular(lower, jnp.eye(n, dtype=lower.dtype), lower=True)
     h = n // 2
     first, last = _triangular_inverse(lower[:h, :h]), _triangular_inverse(lower[h:, h:])
-    return jnp.block([[first, jnp.zeros((h, n - h), lower.dtype)], [-last @ (lower[h:, :h] @ first), last]])
+    return jnp.block(
+        [[first, jnp.zeros((h, n - h), lower.dtype)], [-last @ (lower[h:, :h] @ first), last]]
+    )
 
 
 def _gram(lower: Float[Array, "n n"]) -> Float[Array, "n n"]:
@@ -58,7 +60,7 @@ def _gram(lower: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
 def infer(
-    k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"], fit_mean: bool = False
+    k_y: Float[Array, "n n"], y: Float[Array, " n"], mask: Bool[Array, " n"], fit_mean: bool = False
 ) -> tuple[Float[Array, ""], Posterior]:
     """log N(y | m, K_y) of the unpadded observations, and the posterior, which is not differentiated.
 
@@ -75,7 +77,9 @@ def infer(
         mean = jnp.sum(alpha * ones) / jnp.sum(weights * ones)  # generalized least squares
         alpha = alpha - mean * weights
     half_logdet = jnp.sum(jnp.log(jnp.diagonal(factor)))
-    value = -0.5 * jnp.where(mask, y - mean, 0.0) @ alpha - half_logdet - 0.5 * jnp.sum(mask) * _LOG_2PI
+    value = (
+        -0.5 * jnp.where(mask, y - mean, 0.0) @ alpha - half_logdet - 0.5 * jnp.sum(mask) * _LOG_2PI
+    )
     return value, Posterior(mean, alpha, inverse)
 
 
@@ -94,15 +98,20 @@ infer.defvjp(_infer_forward, _infer_backward)
 
 def predict(
     posterior: Posterior, k_star: Float[Array, "m n"], k_star_star: Float[Array, ""]
-) -> tuple[Float[Array, "m"], Float[Array, "m"]]:
+) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
     """Mean and variance of f at m points: Eq. (5) and (6). `k_star` is zero in padded columns."""
     mean = posterior.mean + k_star @ posterior.alpha
     variance = k_star_star - jnp.sum((k_star @ posterior.k_y_inverse) * k_star, axis=1)
-    return mean, jnp.maximum(variance, 1e-12 * k_star_star)  # rounding may leave a tiny negative number at a datum
+    return mean, jnp.maximum(
+        variance, 1e-12 * k_star_star
+    )  # rounding may leave a tiny negative number at a datum
 
 
 def predict_with_gradients(
-    posterior: Posterior, k_star: Callable[[Array], Array], x: Float[Array, "m d"], k_star_star: Float[Array, ""]
+    posterior: Posterior,
+    k_star: Callable[[Array], Array],
+    x: Float[Array, "m d"],
+    k_star_star: Float[Array, ""],
 ) -> Float[Array, "m 2+2*d"]:
     """`predict` at x, where `k_star(x)` is the covariance with the data, and the gradients of both in x.
 
@@ -115,19 +124,23 @@ def predict_with_gradients(
     (variance_gradient,) = pull_back(-2.0 * solved)
     mean = posterior.mean + k @ posterior.alpha
     variance = jnp.maximum(variance, 1e-12 * k_star_star)
-    return jnp.concatenate([mean[:, None], variance[:, None], mean_gradient, variance_gradient], axis=1)
+    return jnp.concatenate(
+        [mean[:, None], variance[:, None], mean_gradient, variance_gradient], axis=1
+    )
 
 
 def leave_one_out(
-    k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"]
-) -> tuple[Float[Array, "n"], Float[Array, "n"]]:
+    k_y: Float[Array, "n n"], y: Float[Array, " n"], mask: Bool[Array, " n"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Mean and variance of each y_i given all the others, without n refits (Rasmussen and Williams, Eq. 5.12)."""
     _, posterior = infer(k_y, y, mask)
     variance = 1.0 / jnp.diagonal(posterior.k_y_inverse)
     return y - posterior.alpha * variance, variance
 
 
-def log_leave_one_out_density(k_y: Float[Array, "n n"], y: Float[Array, "n"], mask: Bool[Array, "n"]) -> Float[Array, ""]:
+def log_leave_one_out_density(
+    k_y: Float[Array, "n n"], y: Float[Array, " n"], mask: Bool[Array, " n"]
+) -> Float[Array, ""]:
     """Σ_i log p(y_i | y_-i) over the real observations."""
     mean, variance = leave_one_out(k_y, y, mask)
     terms = -0.5 * ((y - mean) ** 2 / variance + jnp.log(variance) + _LOG_2PI)

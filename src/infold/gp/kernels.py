@@ -21,7 +21,9 @@ from infold._types import Array
 _SQRT5 = 5.0**0.5
 
 
-def scaled_sq_dist(a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, "d"]) -> Float[Array, "n m"]:
+def scaled_sq_dist(
+    a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
+) -> Float[Array, "n m"]:
     """r² = Σ_j ((a_j - b_j) / ℓ_j)², by one matrix product, so accurate to about 1e-16 times the largest |a/ℓ|²."""
     center = jnp.mean(b, axis=0)  # r² is translation invariant; centred inputs cancel less
     a, b = (a - center) / lengthscale, (b - center) / lengthscale
@@ -69,14 +71,16 @@ _RADIAL: dict[str, Callable] = {
 KERNELS = tuple(_RADIAL)
 
 
-def slope(kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, "d"]) -> Float[Array, "n m"]:
+def slope(
+    kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
+) -> Float[Array, "n m"]:
     """The derivative of `covariance` in r²."""
     r2 = scaled_sq_dist(a, b, lengthscale)
     return jax.jvp(_RADIAL[kernel], (r2,), (jnp.ones_like(r2),))[1]
 
 
 def covariance(
-    kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, "d"]
+    kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
 ) -> Float[Array, "n m"]:
     """The kernel `kernel` (one of `KERNELS`, unit variance) between all rows of `a` and of `b`."""
     return _RADIAL[kernel](scaled_sq_dist(a, b, lengthscale))

@@ -28,7 +28,7 @@ from infold.gp.padding import real_eigenvalues
 _LOG_2PI = math.log(2.0 * math.pi)
 
 
-def matvec(factors: Sequence[Float[Array, "_ _"]], x: Float[Array, "v"]) -> Float[Array, "v"]:
+def matvec(factors: Sequence[Float[Array, "_ _"]], x: Float[Array, " v"]) -> Float[Array, " v"]:
     """(K_1 (x) ... (x) K_W) x: the procedure `matvecmul` of Algorithm 2, in row-major order."""
     r = x
     for k in reversed(factors):
@@ -46,7 +46,9 @@ def _eigen(factors: Sequence[Array], noise: Array) -> tuple[list[Array], Array]:
     return list(vectors), product + noise
 
 
-def solve(factors: Sequence[Float[Array, "_ _"]], x: Float[Array, "v"], noise: Float[Array, ""]) -> Float[Array, "v"]:
+def solve(
+    factors: Sequence[Float[Array, "_ _"]], x: Float[Array, " v"], noise: Float[Array, ""]
+) -> Float[Array, " v"]:
     """(K_1 (x) ... (x) K_W + σ² I)⁻¹ x: Algorithm 2."""
     vectors, eigenvalues = _eigen(factors, noise)
     s = matvec([q.T for q in vectors], x)
@@ -60,7 +62,7 @@ def logdet(factors: Sequence[Float[Array, "_ _"]], noise: Float[Array, ""]) -> F
 
 class _Decomposition(NamedTuple):
     q_k: Float[Array, "n n"]
-    l_k: Float[Array, "n"]
+    l_k: Float[Array, " n"]
     q_b: Float[Array, "q s s"]
     l_b: Float[Array, "q s"]
     e: Float[Array, "n q s"]
@@ -92,7 +94,10 @@ class Posterior(NamedTuple):
 
 @jax.custom_vjp
 def infer(
-    k: Float[Array, "n n"], b: Float[Array, "q s s"], x: Float[Array, "n q s"], noise: Float[Array, ""]
+    k: Float[Array, "n n"],
+    b: Float[Array, "q s s"],
+    x: Float[Array, "n q s"],
+    noise: Float[Array, ""],
 ) -> tuple[Float[Array, ""], Posterior]:
     """log N(vec X~ | 0, B (x) K_c + σ² I), B block-diagonal, in O(n³ + q s³ + n² q s), and the posterior of the outputs.
 
@@ -108,7 +113,10 @@ def _infer_forward(k: Array, b: Array, x: Array, noise: Array) -> tuple:
     value = -0.5 * jnp.sum(jnp.where(d.real, terms, 0.0))
     weights = jnp.einsum("nqt,qst->nqs", d.q_k_w * d.l_b, d.q_b)  # R B, as B = Q_b l_b Q_bᵀ
     shrinkage = jnp.where(d.real, d.l_b**2 / d.e, 0.0)
-    return (value, Posterior(weights, d.q_k, shrinkage, d.q_b, jnp.diagonal(b, axis1=1, axis2=2))), d
+    return (
+        value,
+        Posterior(weights, d.q_k, shrinkage, d.q_b, jnp.diagonal(b, axis1=1, axis2=2)),
+    ), d
 
 
 def _infer_backward(d: _Decomposition, cotangent: tuple) -> tuple:
@@ -120,7 +128,9 @@ def _infer_backward(d: _Decomposition, cotangent: tuple) -> tuple:
     grad_k = 0.5 * (grad_k - (d.q_k * jnp.sum(d.l_b * inverse_e, axis=(1, 2))) @ d.q_k.T)
     # d/dB = ½ Q_b [Wᵀ diag(l_k) W - diag_j(Σ_i l_k[i]/E[i,j])] Q_bᵀ, block by block
     inner_b = jnp.einsum("nqs,nqt->qst", d.l_k[:, None, None] * w, w)
-    inner_b -= jnp.tensordot(d.l_k, inverse_e, axes=1)[:, :, None] * jnp.eye(w.shape[2], dtype=w.dtype)
+    inner_b -= jnp.tensordot(d.l_k, inverse_e, axes=1)[:, :, None] * jnp.eye(
+        w.shape[2], dtype=w.dtype
+    )
     grad_b = 0.5 * jnp.einsum("qis,qst,qjt->qij", d.q_b, inner_b, d.q_b)
     grad_noise = 0.5 * jnp.sum(w * w) - 0.5 * jnp.sum(inverse_e)
     grad_x = -jnp.einsum("nqt,qst->nqs", d.q_k_w, d.q_b)
@@ -135,8 +145,12 @@ def mean(posterior: Posterior, k_star: Float[Array, "m n"]) -> Float[Array, "m q
     return jnp.tensordot(k_star, posterior.weights, axes=1)
 
 
-def variance(posterior: Posterior, k_star: Float[Array, "m n"], k_star_star: Float[Array, ""]) -> Float[Array, "m q s"]:
+def variance(
+    posterior: Posterior, k_star: Float[Array, "m n"], k_star_star: Float[Array, ""]
+) -> Float[Array, "m q s"]:
     """B_jj k_c(z*, z*) - Σ_m Q_b[j,m]² l_b[m]² Σ_i t_i² / E[i,m] with t = Q_kᵀ k_c(Z, z*)."""
     t = k_star @ posterior.q_k
-    explained = jnp.einsum("mqt,qst->mqs", jnp.tensordot(t**2, posterior.shrinkage, axes=1), posterior.q_b**2)
+    explained = jnp.einsum(
+        "mqt,qst->mqs", jnp.tensordot(t**2, posterior.shrinkage, axes=1), posterior.q_b**2
+    )
     return jnp.maximum(posterior.prior_variance * k_star_star - explained, 0.0)

@@ -18,7 +18,9 @@ class Standardization:
         """Of the values y; constant values keep a deviation of 1."""
         scale = max(float(np.max(np.abs(y))), np.finfo(float).tiny)
         deviation = scale * float(np.std(y / scale))
-        return cls(scale * float(np.mean(y / scale)), deviation if deviation > 1e-13 * scale else 1.0)
+        return cls(
+            scale * float(np.mean(y / scale)), deviation if deviation > 1e-13 * scale else 1.0
+        )
 
     def apply(self, y: np.ndarray) -> np.ndarray:
         return (y - self.mean) / self.deviation
@@ -63,10 +65,14 @@ class PowerTransform:
 
         def negative_log_likelihood(power: float) -> float:
             deviation = np.std(_yeo_johnson(s, power))
-            return len(s) * np.log(max(deviation, 1e-300)) - (power - 1.0) * np.sum(np.sign(s) * np.log1p(np.abs(s)))
+            return len(s) * np.log(max(deviation, 1e-300)) - (power - 1.0) * np.sum(
+                np.sign(s) * np.log1p(np.abs(s))
+            )
 
         # Powers near 0 and 2 are logarithms: further out the transform has a horizontal asymptote.
-        power = scipy.optimize.minimize_scalar(negative_log_likelihood, bounds=(0.01, 1.99), method="bounded").x
+        power = scipy.optimize.minimize_scalar(
+            negative_log_likelihood, bounds=(0.01, 1.99), method="bounded"
+        ).x
         return cls(before, float(power), Standardization.of(_yeo_johnson(s, power)))
 
     def apply(self, y: np.ndarray) -> np.ndarray:

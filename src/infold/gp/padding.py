@@ -36,16 +36,18 @@ def row_mask(n: int, size: int) -> np.ndarray:
     return np.arange(size) < n
 
 
-def _with_diagonal(k: Float[Array, "n n"], mask: Bool[Array, "n"], value: float) -> Float[Array, "n n"]:
+def _with_diagonal(
+    k: Float[Array, "n n"], mask: Bool[Array, " n"], value: float
+) -> Float[Array, "n n"]:
     return jnp.where(mask[:, None] & mask[None, :], k, jnp.diag(jnp.where(mask, 0.0, value)))
 
 
-def identity_pad(k: Float[Array, "n n"], mask: Bool[Array, "n"]) -> Float[Array, "n n"]:
+def identity_pad(k: Float[Array, "n n"], mask: Bool[Array, " n"]) -> Float[Array, "n n"]:
     """`k` with the masked-out rows and columns replaced by those of the identity."""
     return _with_diagonal(k, mask, 1.0)
 
 
-def eigen_pad(k: Float[Array, "n n"], mask: Bool[Array, "n"]) -> Float[Array, "n n"]:
+def eigen_pad(k: Float[Array, "n n"], mask: Bool[Array, " n"]) -> Float[Array, "n n"]:
     """`k` with the masked-out rows and columns replaced by those of minus the identity."""
     return _with_diagonal(k, mask, -1.0)
 

@@ -34,7 +34,7 @@ class Trained:
     start: str
     n_evaluations: int
     n_iterations: int
-    curvature: Float[np.ndarray, "_"]
+    curvature: Float[np.ndarray, " _"]
     """The last steps and the changes of the gradient along them, as one vector; for a `Start` nearby."""
     extra: Any
     """The third thing that the loss returned there."""
@@ -65,14 +65,19 @@ class Start:
 Loss = Callable[[np.ndarray], tuple[Any, Any, Any]]
 
 
-def differentiate(infer: Callable[[Array], tuple[Array, Any]], flat: Array) -> tuple[Array, Array, Any]:
+def differentiate(
+    infer: Callable[[Array], tuple[Array, Any]], flat: Array
+) -> tuple[Array, Array, Any]:
     """What `train` wants of a loss: the negative of the log-likelihood that `infer` returns, its gradient, and the rest."""
     (value, extra), gradient = jax.value_and_grad(infer, has_aux=True)(flat)
     return -value, -gradient, extra
 
 
 def start_from(
-    initial: np.ndarray, warm: np.ndarray | None, curvature: np.ndarray | None, max_warm_iterations: int = 3
+    initial: np.ndarray,
+    warm: np.ndarray | None,
+    curvature: np.ndarray | None,
+    max_warm_iterations: int = 3,
 ) -> Start:
     """A start at `warm`, with what is known of the curvature there, or a long one at `initial` where `warm` does not fit."""
     if warm is not None and warm.shape == initial.shape and np.all(np.isfinite(warm)):
@@ -80,7 +85,9 @@ def start_from(
     return Start("fresh", initial, 100)
 
 
-def train(loss: Loss, starts: list[Start], bounds: tuple[np.ndarray, np.ndarray], tolerance: float = 1e-6) -> Trained:
+def train(
+    loss: Loss, starts: list[Start], bounds: tuple[np.ndarray, np.ndarray], tolerance: float = 1e-6
+) -> Trained:
     """The best of all starts; `loss` returns a negative log-likelihood, its gradient, and whatever should be kept.
 
     Stops when the loss improves by less than `tolerance`, relatively. Raises FloatingPointError when the likelihood could
@@ -97,7 +104,9 @@ def train(loss: Loss, starts: list[Start], bounds: tuple[np.ndarray, np.ndarray]
     )
 
 
-def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], tolerance: float) -> Trained:
+def _minimize(
+    loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], tolerance: float
+) -> Trained:
     lower, upper = bounds
     n_evaluations = 0
 
@@ -128,7 +137,11 @@ def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], t
                 break
             # The minimum of the parabola through f, its slope and the value just seen.
             rise = f_trial - f - expected
-            length *= min(0.5, max(0.1, -expected / (2.0 * rise))) if math.isfinite(rise) and rise > 0.0 else 0.1
+            length *= (
+                min(0.5, max(0.1, -expected / (2.0 * rise)))
+                if math.isfinite(rise) and rise > 0.0
+                else 0.1
+            )
         else:
             if not pairs:
                 converged = True  # not even a short step downhill improves
@@ -136,7 +149,9 @@ def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], t
             pairs = []  # what was known of the curvature misleads
             continue
         iteration += 1
-        if (trial - x) @ (g_trial - g) > 1e-10 * np.linalg.norm(trial - x) * np.linalg.norm(g_trial - g):
+        if (trial - x) @ (g_trial - g) > 1e-10 * np.linalg.norm(trial - x) * np.linalg.norm(
+            g_trial - g
+        ):
             pairs = [*pairs, (trial - x, g_trial - g)][-_MEMORY:]
         converged = f - f_trial <= tolerance * max(abs(f), abs(f_trial), 1.0)
         x, f, g, extra = trial, f_trial, g_trial, extra_trial
@@ -155,7 +170,9 @@ def _minimize(loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], t
     )
 
 
-def _direction(g: np.ndarray, free: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+def _direction(
+    g: np.ndarray, free: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]]
+) -> np.ndarray:
     """Minus the approximate inverse Hessian of the free parameters times the gradient: the two loops of Nocedal (1980)."""
     usable = []
     for step, change in pairs:

@@ -28,7 +28,9 @@ def _contains(distribution: BaseDistribution, internal: float) -> bool:
     """The same in internal numbers. Stepped floats may be off by a thousandth of a step; Optuna refuses a rounding error."""
     if isinstance(distribution, FloatDistribution) and distribution.step is not None:
         steps = (internal - distribution.low) / distribution.step
-        return distribution.low <= internal <= distribution.high and abs(steps - round(steps)) < 1e-3
+        return (
+            distribution.low <= internal <= distribution.high and abs(steps - round(steps)) < 1e-3
+        )
     return distribution._contains(internal)
 
 

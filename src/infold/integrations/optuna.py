@@ -17,24 +17,33 @@ from typing import Any
 import numpy as np
 
 from infold import _checks, methods
-from infold.history import History
 from infold.methods import Cache, Method
+from infold.record import History
 from infold.space import Categorical, Float, Int, Parameter, Space
 
 try:
-    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+    from optuna.distributions import (
+        BaseDistribution,
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+    )
     from optuna.samplers import BaseSampler, RandomSampler
     from optuna.search_space import IntersectionSearchSpace
     from optuna.study import Study, StudyDirection
     from optuna.trial import FrozenTrial, TrialState
 except ImportError as error:
-    raise ImportError("infold.integrations.optuna needs Optuna: pip install 'infold[optuna]'") from error
+    raise ImportError(
+        "infold.integrations.optuna needs Optuna: pip install 'infold[optuna]'"
+    ) from error
 
 from infold.integrations import _optuna_private as private
 
 _DAY = 86400.0
 _TRIES = 100  # random points tried in place of a known one; a space that small is exhausted anyway
-_ATTEMPTS = 10  # choices before a point that another worker chose at the same time is evaluated twice
+_ATTEMPTS = (
+    10  # choices before a point that another worker chose at the same time is evaluated twice
+)
 _log = logging.getLogger(__name__)
 
 
@@ -70,7 +79,9 @@ class InfoldSampler(BaseSampler):
             max_running_seconds: trials that began longer ago and still run are taken for those of killed workers.
         """
         if not max_running_seconds > 0:
-            raise ValueError(f"max_running_seconds = {max_running_seconds}: expected a positive number")
+            raise ValueError(
+                f"max_running_seconds = {max_running_seconds}: expected a positive number"
+            )
         self._method = methods.of(method, n_features=n_features, acquisition=acquisition)
         self._n_startup_trials = _checks.at_least("n_startup_trials", n_startup_trials, 1)
         self._search_space = None if search_space is None else dict(search_space)
@@ -92,30 +103,46 @@ class InfoldSampler(BaseSampler):
         self._seed = secrets.randbits(32)
         self._independent_sampler.reseed_rng()
 
-    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
         if self._search_space is not None:
             known = self._search_space
         else:
             with self._lock:  # it remembers how far it has read
                 known = self._intersection.calculate(study)
-        return {name: distribution for name, distribution in known.items() if not distribution.single()}
+        return {
+            name: distribution for name, distribution in known.items() if not distribution.single()
+        }
 
     def sample_independent(
-        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
     ) -> Any:
         _check_objectives(study)
         chosen = private.announced(trial, {param_name: param_distribution})
-        if chosen:  # a stepped float that Optuna, more exact than floats are, takes for none of the steps
+        if (
+            chosen
+        ):  # a stepped float that Optuna, more exact than floats are, takes for none of the steps
             return chosen[param_name]
-        return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        return self._independent_sampler.sample_independent(
+            study, trial, param_name, param_distribution
+        )
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         self._independent_sampler.before_trial(study, trial)
 
-    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
         self._independent_sampler.after_trial(study, trial, state, values)
 
-    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> dict[str, Any]:
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
         _check_objectives(study)
         if not search_space:
             return {}
@@ -128,17 +155,27 @@ class InfoldSampler(BaseSampler):
             if history is None:
                 break
             method = _fitting(self._method, history.dimension)
-            suggestion = method.suggest(history, 1, (self._seed + attempt, trial.number), dict(memory.cache))
+            suggestion = method.suggest(
+                history, 1, (self._seed + attempt, trial.number), dict(memory.cache)
+            )
             memory.cache = suggestion.cache
             values = self._fresh(coding, suggestion.x[0], memory.places(history), trial.number)
-            private.announce(study, trial, {name: float(coding.internal(name, value)) for name, value in values.items()})
+            private.announce(
+                study,
+                trial,
+                {name: float(coding.internal(name, value)) for name, value in values.items()},
+            )
             # Everybody announces before looking again, so of two workers that chose the same at least one notices.
             before, history = history, self._history(study, trial, coding, memory)
-            if history is None or coding.encode(values).tobytes() not in memory.places(history) - memory.places(before):
+            if history is None or coding.encode(values).tobytes() not in memory.places(
+                history
+            ) - memory.places(before):
                 break
         return values
 
-    def _history(self, study: Study, trial: FrozenTrial, coding: "_Coding", memory: "_Memory") -> History | None:
+    def _history(
+        self, study: Study, trial: FrozenTrial, coding: "_Coding", memory: "_Memory"
+    ) -> History | None:
         """What the trials say, as values to minimize; None while too few are finished."""
         sign = 1.0 if study.direction == StudyDirection.MINIMIZE else -1.0
         x, y, pruned, pending = [], [], [], []
@@ -156,7 +193,11 @@ class InfoldSampler(BaseSampler):
                 continue
             with_value = other.state in (TrialState.COMPLETE, TrialState.PRUNED)
             n_finished += with_value
-            unit = memory.unit(other) if other.state.is_finished() else coding.encode_trial(other.params)
+            unit = (
+                memory.unit(other)
+                if other.state.is_finished()
+                else coding.encode_trial(other.params)
+            )
             if unit is None:
                 continue
             n_usable += with_value
@@ -168,17 +209,36 @@ class InfoldSampler(BaseSampler):
                 memory.warned = True
                 _log.warning(
                     "%d of %d finished trials have values of all these parameters, and the model waits for %d: %s",
-                    *(n_usable, n_finished, self._n_startup_trials, ", ".join(coding.distributions)),
+                    *(
+                        n_usable,
+                        n_finished,
+                        self._n_startup_trials,
+                        ", ".join(coding.distributions),
+                    ),
                 )
             return None
-        return History(np.array(x), _finite(np.array(y), np.array(pruned)), np.array(pending), coding.space.rounding)
+        return History(
+            np.array(x),
+            _finite(np.array(y), np.array(pruned)),
+            np.array(pending),
+            coding.space.rounding,
+        )
 
-    def _fresh(self, coding: "_Coding", unit: np.ndarray, known: set[bytes], number: int) -> dict[str, Any]:
+    def _fresh(
+        self, coding: "_Coding", unit: np.ndarray, known: set[bytes], number: int
+    ) -> dict[str, Any]:
         """The values at `unit`, or random ones where they are known already and others are not."""
         rng = np.random.default_rng([self._seed, number, 1])
         values = coding.decode(unit)
         drawn = (coding.decode(rng.uniform(size=len(unit))) for _ in range(_TRIES))
-        return next((v for v in itertools.chain([values], drawn) if coding.encode(v).tobytes() not in known), values)
+        return next(
+            (
+                v
+                for v in itertools.chain([values], drawn)
+                if coding.encode(v).tobytes() not in known
+            ),
+            values,
+        )
 
 
 def _check_objectives(study: Study) -> None:
@@ -192,7 +252,11 @@ def _check_objectives(study: Study) -> None:
 def _fitting(method: Method, dimension: int) -> Method:
     """The method with no more features than there are dimensions, as parameters in common may become fewer."""
     wanted = getattr(method, "n_features", None)
-    return method if wanted is None or wanted <= dimension else dataclasses.replace(method, n_features=dimension)  # type: ignore[type-var]
+    return (
+        method
+        if wanted is None or wanted <= dimension
+        else dataclasses.replace(method, n_features=dimension)
+    )  # type: ignore[type-var]
 
 
 def _last_reported(trial: FrozenTrial) -> float | None:
@@ -229,10 +293,14 @@ class _Coding:
 
     def __init__(self, search_space: dict[str, BaseDistribution]) -> None:
         self.distributions = dict(search_space)
-        self.space = Space({name: _parameter(name, distribution) for name, distribution in search_space.items()})
+        self.space = Space(
+            {name: _parameter(name, distribution) for name, distribution in search_space.items()}
+        )
 
     def encode(self, values: Mapping[str, Any]) -> np.ndarray:
-        return self.space.place({name: self._to_space(name, values[name]) for name in self.distributions})
+        return self.space.place(
+            {name: self._to_space(name, values[name]) for name in self.distributions}
+        )
 
     def internal(self, name: str, value: Any) -> float:
         return self.distributions[name].to_internal_repr(value)
@@ -273,12 +341,16 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     if isinstance(distribution, CategoricalDistribution):
         return Categorical(tuple(range(len(distribution.choices))))
     if isinstance(distribution, IntDistribution):
-        return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+        return Int(
+            distribution.low, distribution.high, log=distribution.log, step=distribution.step
+        )
     if isinstance(distribution, FloatDistribution):
         if distribution.step is not None:
             return Int(0, round((distribution.high - distribution.low) / distribution.step))
         return Float(distribution.low, distribution.high, log=distribution.log)
-    raise ValueError(f"{name} has the distribution {distribution!r}: expected a float, an int or a categorical one")
+    raise ValueError(
+        f"{name} has the distribution {distribution!r}: expected a float, an int or a categorical one"
+    )
 
 
 @dataclass
@@ -295,7 +367,10 @@ class _Memory:
 
     def of(self, study_name: str, coding: _Coding) -> "_Memory":
         """This one, or an empty one where the study or the space is another."""
-        if self.coding is not None and (study_name, coding.distributions) == (self.study_name, self.coding.distributions):
+        if self.coding is not None and (study_name, coding.distributions) == (
+            self.study_name,
+            self.coding.distributions,
+        ):
             return self
         return _Memory(study_name, coding)
 
@@ -306,7 +381,11 @@ class _Memory:
             assert self.coding is not None
             unit = self.coding.encode_trial(trial.params)
             self.units[trial.number] = dict(trial.params), unit
-            more = (distribution for name, distribution in trial.distributions.items() if name not in self.coding.distributions)
+            more = (
+                distribution
+                for name, distribution in trial.distributions.items()
+                if name not in self.coding.distributions
+            )
             if unit is not None and any(not distribution.single() for distribution in more):
                 self.open_places.add(unit.tobytes())
         return unit

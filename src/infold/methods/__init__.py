@@ -10,11 +10,19 @@ from infold.methods.feature_space import FeatureSpace
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
 from infold.methods.rembo import Rembo
-from infold.methods.vae import Vae
+from infold.paper.vae import Vae
 
 _PRESETS: dict[str, tuple[type, dict[str, Any], str]] = {
-    "mgpc": (FeatureSpace, {"decoder": "full", "constrained": True}, "learned features, full decoder, Lipschitz constraint"),
-    "mgp": (FeatureSpace, {"decoder": "full", "constrained": False}, "learned features, full decoder"),
+    "mgpc": (
+        FeatureSpace,
+        {"decoder": "full", "constrained": True},
+        "learned features, full decoder, Lipschitz constraint",
+    ),
+    "mgp": (
+        FeatureSpace,
+        {"decoder": "full", "constrained": False},
+        "learned features, full decoder",
+    ),
     "hmgpc": (
         FeatureSpace,
         {"decoder": "hierarchical", "constrained": True},
@@ -38,7 +46,11 @@ _PRESETS: dict[str, tuple[type, dict[str, Any], str]] = {
     "full_space": (FullSpace, {}, "a GP on all inputs"),
     "rembo": (Rembo, {}, "a GP on a random subspace (REMBO)"),
     "add": (Additive, {}, "an additive GP over groups of inputs (ADD-BO)"),
-    "vae": (Vae, {}, "a GP on the latent space of an autoencoder trained on 500 extra evaluations (VAE-BO)"),
+    "vae": (
+        Vae,
+        {},
+        "a GP on the latent space of an autoencoder trained on 500 extra evaluations (VAE-BO)",
+    ),
     "random": (RandomSearch, {}, "a Sobol sequence, no model"),
 }
 NAMES = tuple(_PRESETS)
@@ -52,7 +64,10 @@ def summary(name: str) -> str:
 
 def settings_of(name: str) -> tuple[str, ...]:
     """The names of the settings that the method `name` has."""
-    return tuple(field.name for field in dataclasses.fields(_PRESETS[_checks.one_of("method", name, NAMES)][0]))
+    return tuple(
+        field.name
+        for field in dataclasses.fields(_PRESETS[_checks.one_of("method", name, NAMES)][0])
+    )
 
 
 def by_name(name: str, **settings: Any) -> Method:
@@ -72,7 +87,9 @@ def of(method: object, *, n_features: int | None, acquisition: str | None) -> Me
     if not isinstance(method, Method):
         raise ValueError(f"method = {method!r}: expected one of {', '.join(NAMES)} or a method")
     if n_features is not None or acquisition is not None:
-        raise ValueError("n_features and acquisition go with the name of a method; set them on the method itself")
+        raise ValueError(
+            "n_features and acquisition go with the name of a method; set them on the method itself"
+        )
     return method
 
 
@@ -80,13 +97,17 @@ def to_settings(method: Method) -> tuple[str, dict[str, Any]]:
     """Plain data from which `from_settings` restores the method."""
     kind = type(method).__name__
     if _KINDS.get(kind) is not type(method):
-        raise ValueError(f"method {kind} cannot be written to a file: expected one of {', '.join(_KINDS)}")
+        raise ValueError(
+            f"method {kind} cannot be written to a file: expected one of {', '.join(_KINDS)}"
+        )
     return kind, dataclasses.asdict(method)  # type: ignore[call-overload]
 
 
 def from_settings(kind: str, settings: dict[str, Any]) -> Method:
     """The inverse of `to_settings`, also for settings that went through JSON."""
-    restored = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
+    restored = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()
+    }
     return _KINDS[_checks.one_of("method", kind, _KINDS)](**restored)
 
 

@@ -18,14 +18,15 @@ from infold._precision import float64
 from infold._threads import one_blas_thread_when_small
 from infold.acquisition import search
 from infold.acquisition.functions import Acquisition
-from infold.gp import additive, padding
-from infold.gp.additive import Data, Posterior
+from infold.gp import padding
 from infold.gp.outputs import Standardization
 from infold.gp.training import Trained
-from infold.history import History
 from infold.methods.base import Cache, Key, Stopwatch, Suggestion, features, with_lies
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
+from infold.models import additive_gp as additive
+from infold.models.additive_gp import Data, Posterior
+from infold.record import History
 
 _log = logging.getLogger(__name__)
 _BATCH = 25  # points per compiled evaluation of a gradient
@@ -99,10 +100,14 @@ class Additive:
             return full_space.finish(points, history, q, key, cache)
         return Suggestion(np.stack(points), diagnostics, cache)
 
-    def _search(self, posterior: Posterior, best: np.ndarray, size: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    def _search(
+        self, posterior: Posterior, best: np.ndarray, size: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, float]:
         """The best values of every group's inputs, and the sum of the acquisition values."""
         acquisition, total = Acquisition(name=self.acquisition, beta=self.beta), 0.0
-        incumbents, upper = (additive.grouped(row[None], size)[0] for row in (best, np.ones_like(best)))  # padding stays zero
+        incumbents, upper = (
+            additive.grouped(row[None], size)[0] for row in (best, np.ones_like(best))
+        )  # padding stays zero
         x = np.empty_like(incumbents)
         for group, incumbent in enumerate(incumbents):
             predict = functools.partial(_predict, posterior, np.asarray(group))
@@ -117,7 +122,9 @@ class Additive:
                 min(self.n_starts, _BATCH),
             )
             starts = search.best_starts(objective.value, candidates, self.n_starts)
-            found = search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_iterations)
+            found = search.projected_ascent(
+                objective.value_and_gradient, project, starts, max_iterations=self.max_iterations
+            )
             x[group] = found.point
             total += found.value
         return x.reshape(-1)[: len(best)], total
@@ -126,7 +133,9 @@ class Additive:
 def _fit(data: Data, cache: Cache) -> tuple[Trained, str | None]:
     """Train from the cached parameters, and from the initial ones where that fails."""
     try:
-        return additive.fit(data, warm=cache.get("additive"), curvature=cache.get("additive_curvature")), None
+        return additive.fit(
+            data, warm=cache.get("additive"), curvature=cache.get("additive_curvature")
+        ), None
     except FloatingPointError as error:
         _log.warning("additive: %s; training again from a fresh start", error)
         return additive.fit(data), "fresh start"

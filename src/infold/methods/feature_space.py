@@ -23,20 +23,22 @@ from infold.acquisition import lipschitz, search
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.lipschitz import Region, Survey
 from infold.gp.outputs import without_outliers
-from infold.history import History, Rounding
 from infold.methods.base import Cache, Key, Stopwatch, Suggestion, features, with_lies
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
-from infold.surrogate import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
-from infold.surrogate.fit import evaluate
-from infold.surrogate.joint import Posterior
-from infold.surrogate.warp import expected_squash
+from infold.models.joint import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
+from infold.models.joint.fit import evaluate
+from infold.models.joint.joint import Posterior
+from infold.models.joint.warp import expected_squash
+from infold.record import History, Rounding
 
 _log = logging.getLogger(__name__)
 _BATCH = 25  # points per compiled evaluation of a gradient
 _SURVEY_BATCH = 50  # points per compiled evaluation of the decoder's Jacobian
 _N_BEST, _N_VARIATIONS = 5, 50  # data whose discrete coordinates are tried, and variations of each
-_REACH = 100.0  # of values above the others; less would hide high values that tell about the features
+_REACH = (
+    100.0  # of values above the others; less would hide high values that tell about the features
+)
 _DIGITS = 9  # in which points differ that are not the same
 _GROWTH = 1.1  # fresh starts are rarer where they cost more
 SOLVERS = ("projected", "trust-constr")
@@ -92,9 +94,13 @@ class FeatureSpace:
         Decoder(kind=self.decoder)
         _checks.one_of("solver", self.solver, SOLVERS)
         if self.solver == "trust-constr" and not self.constrained:
-            raise ValueError("solver = 'trust-constr': expected 'projected', as there is no constraint")
+            raise ValueError(
+                "solver = 'trust-constr': expected 'projected', as there is no constraint"
+            )
         if self.weight_deviation is not None and not self.weight_deviation > 0:
-            raise ValueError(f"weight_deviation = {self.weight_deviation}: expected a positive number or None")
+            raise ValueError(
+                f"weight_deviation = {self.weight_deviation}: expected a positive number or None"
+            )
         for name in ("max_iterations", "max_warm_iterations", "max_search_iterations"):
             _checks.at_least(name, getattr(self, name), 1)
         for name in ("n_features", "n_slopes"):
@@ -108,7 +114,11 @@ class FeatureSpace:
     def model(self, dimension: int) -> JointModel:
         """The joint model for D = `dimension`."""
         return JointModel(
-            encoder=Encoder(n_features=features(self.n_features, dimension), hidden=self.hidden, orthogonal=self.orthogonal),
+            encoder=Encoder(
+                n_features=features(self.n_features, dimension),
+                hidden=self.hidden,
+                orthogonal=self.orthogonal,
+            ),
             decoder=Decoder(kind=self.decoder),
             separate_noise=self.separate_noise,
             priors=Priors(weight_deviation=self.weight_deviation),
@@ -128,7 +138,10 @@ class FeatureSpace:
             clock = Stopwatch()
             with clock("fit"):
                 fitted, fallback = self._fit(model, history, key, cache)
-            cache["feature_space"], cache["feature_space_curvature"] = fitted.training.flat, fitted.training.curvature
+            cache["feature_space"], cache["feature_space_curvature"] = (
+                fitted.training.flat,
+                fitted.training.curvature,
+            )
             for i in range(q):
                 rng = np.random.default_rng([*key, _SEARCH, i])
                 x, diagnostics = self._suggest_one(fitted, history, rng, clock)
@@ -141,14 +154,20 @@ class FeatureSpace:
             return full_space.finish(points, history, q, key, cache)
         return Suggestion(np.stack(points), diagnostics, cache)
 
-    def _fit(self, model: JointModel, history: History, key: Key, cache: Cache) -> tuple[Fit, str | None]:
+    def _fit(
+        self, model: JointModel, history: History, key: Key, cache: Cache
+    ) -> tuple[Fit, str | None]:
         """Train from the cached parameters, at times from fresh ones too, and from fresh ones alone where that fails."""
         warm, curvature = cache.get("feature_space"), cache.get("feature_space_curvature")
         expected = (joint.n_parameters(model, history.dimension),)
         if warm is not None and not (warm.shape == expected and np.all(np.isfinite(warm))):
             warm = None
         n, last = len(history.y), cache.get("restarted", np.full(1, -np.inf))
-        due = warm is None or last.shape != (1,) or not last[0] <= n < max(last[0] + self.restart_every, _GROWTH * last[0])
+        due = (
+            warm is None
+            or last.shape != (1,)
+            or not last[0] <= n < max(last[0] + self.restart_every, _GROWTH * last[0])
+        )
         if due:
             cache["restarted"] = np.array([float(n)])
         settings = FitSettings(
@@ -158,11 +177,21 @@ class FeatureSpace:
         )
         values = self._values(history)
         try:
-            return fit(history.x, values, model, key=(*key, _FIT), warm=warm, curvature=curvature, settings=settings), None
+            return fit(
+                history.x,
+                values,
+                model,
+                key=(*key, _FIT),
+                warm=warm,
+                curvature=curvature,
+                settings=settings,
+            ), None
         except FloatingPointError as error:
             _log.warning("feature space: %s; training again from a fresh start", error)
             again = FitSettings(n_restarts=2, max_iterations=self.max_iterations)
-            return fit(history.x, values, model, key=(*key, _FIT_AGAIN), settings=again), "fresh start"
+            return fit(
+                history.x, values, model, key=(*key, _FIT_AGAIN), settings=again
+            ), "fresh start"
 
     def _values(self, history: History) -> np.ndarray:
         return without_outliers(history.values, _REACH) if self.clip_outliers else history.values
@@ -175,21 +204,29 @@ class FeatureSpace:
         with clock("condition"):
             y = fitted.standardization.apply(self._values(history))
             y_min = np.min(y[np.isfinite(history.y)])
-            if len(history.pending):  # the decoder takes them as they are, the response surface with a lie
+            if len(
+                history.pending
+            ):  # the decoder takes them as they are, the response surface with a lie
                 data = joint.make_data(model, *with_lies(history, y))
                 posterior = evaluate(model, fitted.training.flat, data)[2]
             z_data = np.asarray(posterior.z)[: len(history.y) + len(history.pending)]
         constant, region = np.nan, None
         if self.constrained:
             with clock("lipschitz"):
-                constant, region = lipschitz_region(model, posterior, z_data, dimension, rng, self.n_slopes)
-        objective = search_objective(model, posterior, Acquisition(name=self.acquisition, beta=self.beta), y_min)
+                constant, region = lipschitz_region(
+                    model, posterior, z_data, dimension, rng, self.n_slopes
+                )
+        objective = search_objective(
+            model, posterior, Acquisition(name=self.acquisition, beta=self.beta), y_min
+        )
         with clock("search"):
             found = self._search(objective, region, model.encoder.n_features, rng)
             if not np.isfinite(found.value):
                 raise FloatingPointError("the acquisition function is not finite at any start")
         with clock("decode"):
-            x = expected_squash(*map(np.asarray, _decode(model, posterior, found.point[None], dimension)))
+            x = expected_squash(
+                *map(np.asarray, _decode(model, posterior, found.point[None], dimension))
+            )
             if not np.all(np.isfinite(x)):
                 raise FloatingPointError("the decoder's output is not finite")
             if history.rounding is not None:
@@ -199,7 +236,9 @@ class FeatureSpace:
                 features = fitted.encode(candidates)
                 worth = objective.value(features)
                 # First what is a number and not known, then the larger.
-                best = int(np.lexsort((worth, ~is_known(candidates, history), np.isfinite(worth)))[-1])
+                best = int(
+                    np.lexsort((worth, ~is_known(candidates, history), np.isfinite(worth)))[-1]
+                )
                 x, found = candidates[[best]], search.Found(features[best], float(worth[best]))
             reencoded = fitted.encode(x)[0]
             at = objective.predictions(found.point[None])
@@ -223,26 +262,43 @@ class FeatureSpace:
         }
         return x[0], diagnostics
 
-    def _search(self, objective: search.Objective, region: Region | None, d: int, rng: np.random.Generator) -> search.Found:
+    def _search(
+        self, objective: search.Objective, region: Region | None, d: int, rng: np.random.Generator
+    ) -> search.Found:
         candidates = rng.uniform(size=(self.n_candidates, d))
-        project: Callable[[np.ndarray], np.ndarray] = functools.partial(np.clip, a_min=0.0, a_max=1.0)
+        project: Callable[[np.ndarray], np.ndarray] = functools.partial(
+            np.clip, a_min=0.0, a_max=1.0
+        )
         if region is not None:
             project = functools.partial(lipschitz.project, region)
             half = self.n_candidates // 2
-            candidates = np.concatenate([project(candidates[:half]), lipschitz.sample(region, self.n_candidates - half, rng)])
+            candidates = np.concatenate(
+                [
+                    project(candidates[:half]),
+                    lipschitz.sample(region, self.n_candidates - half, rng),
+                ]
+            )
         starts = search.best_starts(objective.value, candidates, self.n_starts)
         if region is not None and self.solver == "trust-constr":
             one_by_one = dataclasses.replace(objective, batch=1)
             return search.trust_constr(one_by_one.value_and_gradient, region, starts)
-        return search.projected_ascent(objective.value_and_gradient, project, starts, max_iterations=self.max_search_iterations)
+        return search.projected_ascent(
+            objective.value_and_gradient, project, starts, max_iterations=self.max_search_iterations
+        )
 
 
-def rounded_variations(x: np.ndarray, history: History, rounding: Rounding, rng: np.random.Generator) -> np.ndarray:
+def rounded_variations(
+    x: np.ndarray, history: History, rounding: Rounding, rng: np.random.Generator
+) -> np.ndarray:
     """x where it can be evaluated; with the discrete coordinates of the best data; with one to three of them replaced."""
     discrete = rounding.coordinates
     best = history.x[np.argsort(history.values)[:_N_BEST]]
-    varied = np.repeat(np.concatenate([x[None], np.where(discrete, best, x)]), _N_VARIATIONS, axis=0)
-    order = np.where(discrete, rng.uniform(size=varied.shape), np.inf).argsort(axis=1).argsort(axis=1)
+    varied = np.repeat(
+        np.concatenate([x[None], np.where(discrete, best, x)]), _N_VARIATIONS, axis=0
+    )
+    order = (
+        np.where(discrete, rng.uniform(size=varied.shape), np.inf).argsort(axis=1).argsort(axis=1)
+    )
     replaced = discrete & (order < rng.integers(1, 4, size=(len(varied), 1)))
     replaced[::_N_VARIATIONS] = False
     return rounding.snap(np.where(replaced, rng.uniform(size=varied.shape), varied))
@@ -254,7 +310,9 @@ def is_known(x: np.ndarray, history: History) -> np.ndarray:
     return np.array([row.tobytes() in known for row in np.round(x, _DIGITS)])
 
 
-def search_objective(model: JointModel, posterior: Posterior, acquisition: Acquisition, y_min: float) -> search.Objective:
+def search_objective(
+    model: JointModel, posterior: Posterior, acquisition: Acquisition, y_min: float
+) -> search.Objective:
     """The acquisition function on the response surface."""
     return search.Objective(
         acquisition,
@@ -282,13 +340,17 @@ def lipschitz_region(
     return lipschitz.around(survey, z_data, rng, _SURVEY_BATCH, n_slopes=n_slopes)
 
 
-_predict = jax.jit(lambda model, posterior, z: jnp.stack(joint.predict(model, posterior, z)), static_argnums=0)
+_predict = jax.jit(
+    lambda model, posterior, z: jnp.stack(joint.predict(model, posterior, z)), static_argnums=0
+)
 _predict_with_gradients = jax.jit(joint.predict_with_gradients, static_argnames="model")
 _decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
 
 
 @functools.partial(jax.jit, static_argnames=("model", "dimension"))
-def _survey(model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int) -> Float[Array, "m 2+d"]:
+def _survey(
+    model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int
+) -> Float[Array, "m 2+d"]:
     """The parts of a `Survey`: the largest absolute slope at each z, Eq. (18), the largest output, and the slope's gradient."""
     jacobian = joint.decoder_slopes(model, posterior, z, dimension)
     flat = jacobian.reshape(len(z), -1)

@@ -18,13 +18,14 @@ from infold._precision import float64
 from infold._threads import one_blas_thread_when_small
 from infold.acquisition import search
 from infold.acquisition.functions import Acquisition
-from infold.gp import padding, regression
+from infold.gp import padding
 from infold.gp.outputs import PowerTransform, Standardization, without_outliers
-from infold.gp.regression import Data, Posterior, Regression
 from infold.gp.training import Trained
-from infold.history import History
 from infold.methods.base import Cache, Key, Stopwatch, Suggestion, with_lies
 from infold.methods.random import RandomSearch
+from infold.models import regression
+from infold.models.regression import Data, Posterior, Regression
+from infold.record import History
 
 _BATCH = 25  # points per compiled evaluation of a gradient
 _log = logging.getLogger(__name__)
@@ -81,7 +82,9 @@ class FullSpace:
         try:
             with clock("fit"):
                 values = without_outliers(history.values) if self.clip_outliers else history.values
-                outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
+                outputs = (
+                    PowerTransform.of(values) if self.transform else Standardization.of(values)
+                )
                 y = outputs.apply(values)
                 size = padding.bucket_size(len(y) + len(history.pending) + q - 1)
                 data = jax.device_put(regression.make_data(history.x, y, size))
@@ -99,7 +102,9 @@ class FullSpace:
                     raise FloatingPointError("the acquisition function is not finite at any start")
                 points.append(found.point)
                 at = objective.predictions(found.point[None])
-                centre, upper = outputs.invert(np.array([at.mean[0], at.mean[0] + np.sqrt(at.variance[0])]))
+                centre, upper = outputs.invert(
+                    np.array([at.mean[0], at.mean[0] + np.sqrt(at.variance[0])])
+                )
                 diagnostics = {
                     "log_likelihood": trained.log_likelihood,
                     "converged": trained.converged,
@@ -118,10 +123,15 @@ class FullSpace:
             diagnostics = {**diagnostics, "fallback": "random"}
         return Suggestion(np.stack(points), diagnostics, cache)
 
-    def finish(self, points: list[np.ndarray], history: History, q: int, key: Key, cache: Cache) -> Suggestion:
+    def finish(
+        self, points: list[np.ndarray], history: History, q: int, key: Key, cache: Cache
+    ) -> Suggestion:
         """A suggestion of q points that another method began with `points` and cannot go on with."""
         rest = self.suggest(history, q - len(points), key, cache)
-        diagnostics = {**rest.diagnostics, "fallback": rest.diagnostics.get("fallback") or "full_space"}
+        diagnostics = {
+            **rest.diagnostics,
+            "fallback": rest.diagnostics.get("fallback") or "full_space",
+        }
         return Suggestion(np.stack([*points, *rest.x]), diagnostics, {**cache, **rest.cache})
 
     def _fit(self, data: Data, cache: Cache) -> tuple[Trained, str | None]:
@@ -147,7 +157,9 @@ class FullSpace:
             min(self.n_starts, _BATCH),
         )
 
-    def _search(self, objective: search.Objective, history: History, y: np.ndarray, rng: np.random.Generator) -> search.Found:
+    def _search(
+        self, objective: search.Objective, history: History, y: np.ndarray, rng: np.random.Generator
+    ) -> search.Found:
         candidates = self._candidates(history, y, rng)
         value_and_gradient: search.ValueAndGradient = objective.value_and_gradient
         if history.rounding is not None:
@@ -157,7 +169,9 @@ class FullSpace:
             value_and_gradient = search.fixing(value_and_gradient, history.rounding.coordinates)
         starts = search.best_starts(objective.value, candidates, self.n_starts)
         project = functools.partial(np.clip, a_min=0.0, a_max=1.0)
-        return search.projected_ascent(value_and_gradient, project, starts, max_iterations=self.max_iterations)
+        return search.projected_ascent(
+            value_and_gradient, project, starts, max_iterations=self.max_iterations
+        )
 
     def _candidates(self, history: History, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Uniform ones and, where that is set, as many variations of the best points.
@@ -174,10 +188,15 @@ class FullSpace:
         near, far = np.array_split(varied, 2)
         moved = rng.uniform(size=near.shape) < min(1.0, 20.0 / d)
         near = np.clip(near + moved * 0.1 * rng.normal(size=near.shape), 0.0, 1.0)
-        replaced = rng.uniform(size=far.shape).argsort(axis=1) < rng.integers(1, 4, size=(len(far), 1))
+        replaced = rng.uniform(size=far.shape).argsort(axis=1) < rng.integers(
+            1, 4, size=(len(far), 1)
+        )
         far = np.where(replaced, rng.uniform(size=far.shape), far)
         return np.concatenate([rng.uniform(size=(half, d)), near, far])
 
 
-_predict = jax.jit(lambda settings, posterior, x: jnp.stack(regression.predict(settings, posterior, x)), static_argnums=0)
+_predict = jax.jit(
+    lambda settings, posterior, x: jnp.stack(regression.predict(settings, posterior, x)),
+    static_argnums=0,
+)
 _predict_with_gradients = jax.jit(regression.predict_with_gradients, static_argnames="settings")

@@ -12,10 +12,10 @@ from jaxtyping import Float
 
 from infold import _checks
 from infold.acquisition.functions import Acquisition
-from infold.history import History
 from infold.methods.base import Cache, Key, Suggestion, features
 from infold.methods.full_space import FullSpace
 from infold.methods.random import RandomSearch
+from infold.record import History
 
 _log = logging.getLogger(__name__)
 
@@ -69,11 +69,13 @@ class LowDimensional(ABC):
         """How many numbers `parameters` returns."""
 
     @abstractmethod
-    def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, "p"]:
+    def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, " p"]:
         """The numbers that make the map of a run. They are computed once per run and kept in the cache."""
 
     @abstractmethod
-    def embedding(self, parameters: Float[np.ndarray, "p"], dimension: int, n_features: int) -> Embedding:
+    def embedding(
+        self, parameters: Float[np.ndarray, " p"], dimension: int, n_features: int
+    ) -> Embedding:
         """The map."""
 
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
@@ -81,23 +83,33 @@ class LowDimensional(ABC):
         d = features(self.n_features, history.dimension)
         cache = dict(cache or {})
         parameters = cache.get("embedding", np.empty(0))
-        if parameters.shape != (self.n_parameters(history.dimension, d),) or not np.all(np.isfinite(parameters)):
+        if parameters.shape != (self.n_parameters(history.dimension, d),) or not np.all(
+            np.isfinite(parameters)
+        ):
             try:
                 parameters = self.parameters(history.dimension, d, key[0])
             except FloatingPointError as error:
                 _log.warning("%s; suggesting random points instead", error)
-                return dataclasses.replace(RandomSearch().suggest(history, q, key), diagnostics={"fallback": "random"})
+                return dataclasses.replace(
+                    RandomSearch().suggest(history, q, key), diagnostics={"fallback": "random"}
+                )
         embedding = self.embedding(parameters, history.dimension, d)
         known = cache.get("places", np.empty(0))
         known = known.reshape(-1, d) if known.size % d == 0 else np.empty((0, d))
-        inside = History(located(embedding, history.x, known), history.y, located(embedding, history.pending, known))
+        inside = History(
+            located(embedding, history.x, known),
+            history.y,
+            located(embedding, history.pending, known),
+        )
         suggestion = self._inside().suggest(inside, q, key, cache)
         places = np.ravel(np.concatenate([known, suggestion.x]))
         kept = {**suggestion.cache, "embedding": parameters, "places": places}
         return dataclasses.replace(suggestion, x=embedding.point(suggestion.x), cache=kept)
 
 
-def located(embedding: Embedding, x: Float[np.ndarray, "n D"], known: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "n d"]:
+def located(
+    embedding: Embedding, x: Float[np.ndarray, "n D"], known: Float[np.ndarray, "m d"]
+) -> Float[np.ndarray, "n d"]:
     """Places of x: one of the `known` ones where its point is x, since the way back may not find where a point came from."""
     v = embedding.place(x)
     if len(known) and len(x):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from infold import _checks
-from infold.history import History
 from infold.methods.base import Cache, Key, Suggestion
+from infold.record import History
 
 DESIGNS = ("sobol", "uniform")
 
@@ -26,7 +26,10 @@ class RandomSearch:
         """The points number key[1] to key[1] + q - 1 of the sequence of key[0]."""
         seed, iteration = key
         if self.design == "uniform":
-            points = [np.random.default_rng([seed, iteration + i]).uniform(size=history.dimension) for i in range(q)]
+            points = [
+                np.random.default_rng([seed, iteration + i]).uniform(size=history.dimension)
+                for i in range(q)
+            ]
             return Suggestion(np.stack(points))
         from scipy.stats import qmc  # as much to load as everything else of SciPy that we use
 
@@ -35,5 +38,7 @@ class RandomSearch:
             sequence.fast_forward(iteration)
         with warnings.catch_warnings():
             # Points come one by one; balance in powers of two is not ours to ask for.
-            warnings.filterwarnings("ignore", message="The balance properties of Sobol", category=UserWarning)
+            warnings.filterwarnings(
+                "ignore", message="The balance properties of Sobol", category=UserWarning
+            )
             return Suggestion(np.clip(sequence.random(q), 0.0, 1.0))

@@ -24,10 +24,12 @@ class Rembo(LowDimensional):
     def n_parameters(self, dimension: int, n_features: int) -> int:
         return dimension * n_features
 
-    def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, "p"]:
+    def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, " p"]:
         return np.ravel(random_basis(dimension, n_features, seed))
 
-    def embedding(self, parameters: Float[np.ndarray, "p"], dimension: int, n_features: int) -> Embedding:
+    def embedding(
+        self, parameters: Float[np.ndarray, " p"], dimension: int, n_features: int
+    ) -> Embedding:
         a = parameters.reshape(dimension, n_features)
         return Embedding(functools.partial(to_subspace, a), functools.partial(from_subspace, a))
 
@@ -37,13 +39,17 @@ def random_basis(dimension: int, n_features: int, seed: int) -> Float[np.ndarray
     return np.linalg.qr(np.random.default_rng(seed).normal(size=(dimension, n_features)))[0]
 
 
-def from_subspace(a: Float[np.ndarray, "D d"], v: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n D"]:
+def from_subspace(
+    a: Float[np.ndarray, "D d"], v: Float[np.ndarray, "n d"]
+) -> Float[np.ndarray, "n D"]:
     """x at v."""
     z = (2.0 * v - 1.0) * 5.0 / math.sqrt(a.shape[1])
     return np.clip(0.5 * (z @ a.T + 1.0), 0.0, 1.0)
 
 
-def to_subspace(a: Float[np.ndarray, "D d"], x: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n d"]:
+def to_subspace(
+    a: Float[np.ndarray, "D d"], x: Float[np.ndarray, "n D"]
+) -> Float[np.ndarray, "n d"]:
     """v at x: exactly where x came from the subspace and enough of its coordinates were not clipped, nearest otherwise."""
     d = a.shape[1]
     u, interior = 2.0 * x - 1.0, (x > 0.0) & (x < 1.0)

@@ -36,7 +36,9 @@ def _solve_in_box(r: np.ndarray, u: np.ndarray) -> np.ndarray | None:
     if np.max(np.abs(w)) > 1.0:
         n_variables, dimension = r.shape
         # minimize t subject to R w = u and -t <= w <= t
-        edge = np.hstack([np.vstack([np.eye(dimension), -np.eye(dimension)]), -np.ones((2 * dimension, 1))])
+        edge = np.hstack(
+            [np.vstack([np.eye(dimension), -np.eye(dimension)]), -np.ones((2 * dimension, 1))]
+        )
         solution = scipy.optimize.linprog(
             np.append(np.zeros(dimension), 1.0),
             A_ub=edge,
@@ -85,7 +87,14 @@ def rosenbrock_linear(*, dimension: int = 60, n_variables: int = 10, seed: int =
     """Rosenbrock's function on [-5, 10]^d of a linear embedding."""
     u = np.full(n_variables, 2.0 * 6.0 / 15.0 - 1.0)
     return _embedded(
-        "rosenbrock-linear", rosenbrock, lambda u: 15.0 * (u + 1.0) / 2.0 - 5.0, 0.0, [u], dimension, n_variables, seed
+        "rosenbrock-linear",
+        rosenbrock,
+        lambda u: 15.0 * (u + 1.0) / 2.0 - 5.0,
+        0.0,
+        [u],
+        dimension,
+        n_variables,
+        seed,
     )
 
 
@@ -97,7 +106,9 @@ def _sine_minimizers(n_variables: int, size: float) -> Iterable[np.ndarray]:
             yield size * u
 
 
-def product_of_sines_linear(*, dimension: int = 60, n_variables: int = 10, seed: int = 44) -> Problem:
+def product_of_sines_linear(
+    *, dimension: int = 60, n_variables: int = 10, seed: int = 44
+) -> Problem:
     """The product of sines on [0, 2π]^d of a linear embedding."""
     return _embedded(
         "product-of-sines-linear",
@@ -111,7 +122,9 @@ def product_of_sines_linear(*, dimension: int = 60, n_variables: int = 10, seed:
     )
 
 
-def product_of_sines_nonlinear(*, dimension: int = 60, n_variables: int = 10, seed: int = 30) -> Problem:
+def product_of_sines_nonlinear(
+    *, dimension: int = 60, n_variables: int = 10, seed: int = 30
+) -> Problem:
     """The product of sines of 2π sigmoid(u), a nonlinear embedding."""
     return _embedded(
         "product-of-sines-nonlinear",

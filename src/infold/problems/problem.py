@@ -25,7 +25,9 @@ class Problem:
     def __call__(self, x: np.ndarray) -> np.ndarray | float:
         x = np.asarray(x, dtype=np.float64)
         if x.ndim not in (1, 2) or x.shape[-1] != self.dimension:
-            raise ValueError(f"x has shape {x.shape}: {self.name} expects ({self.dimension},) or (n, {self.dimension})")
+            raise ValueError(
+                f"x has shape {x.shape}: {self.name} expects ({self.dimension},) or (n, {self.dimension})"
+            )
         values = self.function(np.atleast_2d(x))
         return values if x.ndim == 2 else float(values[0])
 

@@ -30,7 +30,9 @@ def energy(x: np.ndarray) -> np.ndarray:
     """Σ_{i<j} 1/distance at rows of (azimuth / 2π, polar angle / π) pairs, capped at 1e9."""
     angles = x.reshape(len(x), -1, 2)
     azimuth, polar = 2.0 * np.pi * angles[:, :, 0], np.pi * angles[:, :, 1]
-    points = np.stack([np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1)
+    points = np.stack(
+        [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1
+    )
     i, j = np.triu_indices(points.shape[1], k=1)
     distance = np.linalg.norm(points[:, i] - points[:, j], axis=-1)
     return np.minimum(np.sum(1.0 / np.maximum(distance, 1e-12), axis=1), _CAP)
@@ -61,7 +63,9 @@ def thomson(*, n_electrons: int = 6) -> Problem:
     """n electrons, two angles each."""
     _checks.at_least("n_electrons", n_electrons, 2)
     if n_electrons not in BEST_KNOWN:
-        raise ValueError(f"n_electrons = {n_electrons}: expected at most {max(BEST_KNOWN)}, the last tabulated energy")
+        raise ValueError(
+            f"n_electrons = {n_electrons}: expected at most {max(BEST_KNOWN)}, the last tabulated energy"
+        )
     return Problem(
         name="thomson",
         dimension=2 * n_electrons,

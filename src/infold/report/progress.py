@@ -11,7 +11,14 @@ from scipy.optimize import OptimizeResult
 class RunProgress:
     """Shows the line while the run is on; `update` is a callback of `infold.minimize`."""
 
-    def __init__(self, n_trials: int, *, minimum: float | None = None, done: int = 0, console: Console | None = None) -> None:
+    def __init__(
+        self,
+        n_trials: int,
+        *,
+        minimum: float | None = None,
+        done: int = 0,
+        console: Console | None = None,
+    ) -> None:
         self._progress = Progress(
             TextColumn("trial"),
             MofNCompleteColumn(),
@@ -23,14 +30,18 @@ class RunProgress:
             console=console,
         )
         self._minimum = minimum
-        self._task = self._progress.add_task("run", total=n_trials, completed=done, best="", speed="")
+        self._task = self._progress.add_task(
+            "run", total=n_trials, completed=done, best="", speed=""
+        )
         self._seconds: list[float] = []
 
     def __enter__(self) -> "RunProgress":
         self._progress.start()
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._progress.stop()
 
     def update(self, result: OptimizeResult) -> None:

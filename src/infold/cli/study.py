@@ -1,0 +1,210 @@
+"""Commands of the study: `infold reproduce`, `infold claims`, `infold figures`."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from infold.cli.terminal import console, listed, need, numbers, told_plainly
+
+if TYPE_CHECKING:
+    from infold.paper.statistics import Curves
+    from infold.paper.store import Cell, Store
+
+app = typer.Typer()
+
+Results = Annotated[Path, typer.Option(help="The folder of runs.")]
+_PACKAGES = ("joblib", "matplotlib", "optax", "pandas", "pyarrow")
+
+
+@app.command()
+def reproduce(
+    problem: Annotated[str, typer.Argument(help="A test problem; `infold problems` lists them.")],
+    names: Annotated[
+        str | None,
+        typer.Option("--methods", help="Separated by commas.  \\[default: the paper's nine]"),
+    ] = None,
+    acquisitions: Annotated[
+        str | None, typer.Option(help="Separated by commas.  \\[default: ei,ucb,pi; thomson: pi]")
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Dimensions of the feature space.  \\[default: the paper's]")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Runs of each kind, with seeds from 0.")] = 20,
+    iterations: Annotated[
+        int, typer.Option(help="Suggestions per run, after 10 initial evaluations.")
+    ] = 300,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at once, one core each.  \\[default: all cores]")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask cluster to run on instead.")
+    ] = None,
+    results: Results = Path("results"),
+) -> None:
+    """Run the paper's experiments on a problem. What was done before is kept; the same command continues."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from infold import _checks, methods, problems
+    from infold.acquisition import functions
+    from infold.paper import figures, runner
+    from infold.paper.store import Store
+
+    with told_plainly():
+        need("infold reproduce", _PACKAGES, "experiments")
+        if dask is not None:
+            need("--dask", ["distributed"], "dask")
+        _checks.one_of("problem", problem, problems.NAMES)
+        variants = [
+            f"{name}+{variant}"
+            for name in methods.NAMES
+            for variant, settings in runner.VARIANTS.items()
+            if settings.keys() <= set(methods.settings_of(name))
+        ]
+        cells = runner.grid(
+            problem,
+            list(figures.LEGEND)
+            if names is None
+            else listed("methods", names, [*methods.NAMES, *variants]),
+            runner.paper_acquisitions(problem)
+            if acquisitions is None
+            else listed("acquisitions", acquisitions, functions.NAMES),
+            range(_checks.at_least("--seeds", seeds, 1)),
+            None if features is None else numbers("features", features),
+        )
+        _checks.at_least("--iterations", iterations, 1)
+        n_jobs = _checks.at_least("--jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
+        workers = runner.local(n_jobs) if dask is None else runner.dask(dask)
+        for cell in cells:  # misuse is better known before the first run
+            runner.method(cell)
+            methods.features(cell.n_features or None, problems.get(problem).dimension)
+    evaluations = runner.N_INITIAL + iterations
+    store = Store(results)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    try:
+        with told_plainly(), Progress(*columns, console=console, speed_estimate_period=600) as bar:
+            task = bar.add_task("", total=len(cells) * evaluations)
+
+            def report(done: int, running: int, n_evaluations: int) -> None:
+                text = f"{done} of {len(cells)} runs done, {running} running"
+                bar.update(task, completed=n_evaluations, description=text, refresh=True)
+
+            outcome = runner.sweep(cells, store, workers, evaluations=evaluations, report=report)
+    except KeyboardInterrupt:
+        console.print("stopped; the same command continues", style="yellow")
+        raise typer.Exit(130) from None
+    for cell, error in outcome.failed.items():
+        console.print(
+            f"{cell}: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+        )
+    with told_plainly():
+        _summarize(store, cells, evaluations)
+        console.print(f"runs kept in {store.write_table()}", highlight=False, soft_wrap=True)
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+def _summarize(store: "Store", cells: "list[Cell]", evaluations: int) -> None:
+    """Median regret of each series."""
+    import numpy as np
+
+    from infold import problems
+
+    ends: dict[tuple[str, str, int], list[float]] = {}
+    for cell in cells:
+        run = store.read(cell)
+        if len(run.values) >= evaluations:
+            regret = run.best[evaluations - 1] - problems.get(cell.problem).minimum
+            ends.setdefault((cell.method, cell.acquisition, cell.n_features), []).append(regret)
+    table = Table("method", "acquisition", "d", "seeds", "median regret", "quartiles", box=None)
+    for (name, acquisition, d), regrets in ends.items():
+        low, median, high = np.percentile(regrets, [25, 50, 75])
+        table.add_row(
+            name,
+            acquisition,
+            str(d or ""),
+            str(len(regrets)),
+            f"{median:.4g}",
+            f"{low:.4g} to {high:.4g}",
+        )
+    console.print(table)
+
+
+@app.command("claims")
+def claims_command(
+    results: Results = Path("results"),
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write them here too, as Markdown tables.")
+    ] = None,
+) -> None:
+    """Say which claims of the paper the runs reproduce."""
+    from infold.paper import claims
+
+    with told_plainly():
+        curves = _curves("infold claims", results)
+        judged = [
+            (claim, [claims.judge(part, curves) for part in claim.parts]) for claim in claims.CLAIMS
+        ]
+        cost = claims.cost(results / "growth.json")
+        table = Table(box=None)
+        for heading in ("claim", "verdict", "comparisons", "what the paper says"):
+            table.add_column(heading, no_wrap=heading != "what the paper says")
+        for claim, findings in judged:
+            table.add_row(
+                claim.name, claims.verdict(findings), claims.evidence(findings), claim.text
+            )
+        table.add_row("COST", cost[0], "", f"{claims.COST} ({cost[1]})")
+        console.print(table)
+        if markdown is not None:
+            markdown.write_text(claims.to_markdown(judged, cost), encoding="utf-8")
+            console.print(f"written to {markdown}", highlight=False, soft_wrap=True)
+        else:
+            console.print(
+                "--markdown FILE writes every comparison with its medians, p-value and seeds",
+                style="dim",
+            )
+
+
+@app.command("figures")
+def figures_command(
+    results: Results = Path("results"),
+    out: Annotated[Path, typer.Option(help="The folder to draw to.")] = Path("figures"),
+) -> None:
+    """Draw the paper's figures from the runs."""
+    from infold.paper import claims, figures, runner
+
+    with told_plainly():
+        curves = _curves("infold figures", results)
+        out.mkdir(parents=True, exist_ok=True)
+        for problem in sorted({series.problem for series in curves}):
+            path = out / f"{problem}.png"
+            lengths = [runner.N_INITIAL + n for n in (runner.ITERATIONS, claims.LOOK)]
+            figures.regrets(curves, problem, lengths).savefig(path, dpi=130)
+            console.print(f"drawn to {path}", highlight=False, soft_wrap=True)
+
+
+def _curves(command: str, results: Path) -> "Curves":
+    from infold.paper import statistics
+    from infold.paper.store import Store
+
+    need(command, _PACKAGES, "experiments")
+    curves = statistics.curves(Store(results).table())
+    if not curves:
+        raise ValueError(
+            f"{results} holds no runs: `infold reproduce` makes them, and --results names another folder"
+        )
+    return curves

@@ -1,0 +1,84 @@
+"""Figures of timings. Needs matplotlib (`pip install 'infold[experiments]'`)."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from infold.comparison.speed import Timing
+
+Curves = dict[str, tuple[Sequence[float], Sequence[float]]]
+"""By name: places along the abscissa and values."""
+
+
+def panels(n: int, width: float, sharey: bool = False) -> "tuple[Figure, list[Axes]]":
+    """A figure that belongs to no window, and its panels side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.2 + width * n, 3.4), layout="constrained")
+    return figure, list(figure.subplots(1, n, squeeze=False, sharey=sharey)[0])
+
+
+def _logarithmic(axis: "Axes", ticks: Iterable[float], **labels: str) -> None:
+    axis.set(xscale="log", yscale="log", **labels)
+    axis.set_xticks(sorted(ticks), [f"{tick:g}" for tick in sorted(ticks)])
+    axis.set_xticks([], minor=True)
+    axis.grid(alpha=0.3, which="both", linewidth=0.4)
+
+
+def speed(timings: "Sequence[Timing]", path: Path) -> None:
+    """Median seconds per suggestion over N, one panel per dimension; ours drawn solid, others dashed."""
+    from infold.comparison.contenders import PEERS
+
+    dimensions = sorted({t.dimension for t in timings})
+    names = list(dict.fromkeys(t.name for t in timings))
+    figure, axes = panels(len(dimensions), 2.8, sharey=True)
+    for axis, dimension in zip(axes, dimensions, strict=True):
+        for i, name in enumerate(names):
+            cells = sorted(
+                (t.n, t.median)
+                for t in timings
+                if t.name == name and t.dimension == dimension and t.seconds
+            )
+            style, width = ("--", 1.2) if name in PEERS else ("-", 2.0)
+            axis.plot(
+                [n for n, _ in cells],
+                [seconds for _, seconds in cells],
+                marker="o",
+                markersize=4,
+                color=f"C{i}",
+                label=name,
+                linestyle=style,
+                linewidth=width,
+            )
+        _logarithmic(axis, {t.n for t in timings}, title=f"D = {dimension}", xlabel="evaluations N")
+    axes[0].set_ylabel("seconds per suggestion")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
+def growth(sizes_and_curves: dict[str, Curves], path: Path) -> None:
+    """Seconds over sizes, one panel per size, each with a dashed line of slope 3 through the end of its highest curve."""
+    figure, axes = panels(len(sizes_and_curves), 3.6)
+    for axis, (size, curves) in zip(axes, sizes_and_curves.items(), strict=True):
+        for name, (sizes, seconds) in curves.items():
+            axis.plot(sizes, seconds, marker="o", markersize=4, label=name)
+        sizes, seconds = max(curves.values(), key=lambda curve: curve[1][-1])
+        axis.plot(
+            sizes,
+            [seconds[-1] * (s / sizes[-1]) ** 3 for s in sizes],
+            "k--",
+            linewidth=1.0,
+            label="slope 3",
+        )
+        _logarithmic(
+            axis,
+            {s for places, _ in curves.values() for s in places},
+            xlabel=size,
+            ylabel="seconds per value and gradient",
+        )
+        axis.legend(fontsize=8)
+    figure.savefig(path, dpi=150)

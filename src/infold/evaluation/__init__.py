@@ -1,0 +1,1 @@
+"""Where the objective runs: here, in processes, in programs, on executors."""

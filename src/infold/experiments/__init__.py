@@ -1,1 +1,0 @@
-"""Measurements: what the library costs and what it finds."""

@@ -1,0 +1,1 @@
+"""What can be fitted to evaluations and asked for predictions."""

@@ -1,0 +1,151 @@
+"""An additive GP: f = Σ_g f_g, each f_g a GP on a group of the inputs.
+
+| symbol | code | shape |
+|--------|------|-------|
+| x_g    | `x[:, g]`, inputs in contiguous groups; the last one padded with zeros | n G s |
+| ℓ_g    | `Params.lengthscale` | G s |
+| σ_g²   | `Params.variance` | G |
+| σ_n²   | `Params.noise` | |
+
+The posterior of one component given the sum: mean k_g(x, X) K_y⁻¹ y, variance σ_g² - k_g(x, X) K_y⁻¹ k_g(X, x).
+"""
+
+import functools
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from infold._types import Array
+from infold.gp import exact, kernels, padding
+from infold.gp.training import Trained, differentiate, start_from, train
+
+_KERNEL = "matern52"
+
+
+class Data(NamedTuple):
+    """Grouped inputs and standardized values, padded to a bucket size."""
+
+    x: Float[Array, "n G s"]
+    y: Float[Array, " n"]
+    mask: Bool[Array, " n"]
+
+
+class Params(NamedTuple):
+    lengthscale: Float[Array, "G s"]
+    variance: Float[Array, " G"]
+    noise: Float[Array, ""]
+
+
+class Posterior(NamedTuple):
+    """The GP conditioned on data."""
+
+    params: Params
+    data: Data
+    exact: exact.Posterior
+
+
+def grouped(x: Float[np.ndarray, "n D"], size: int) -> Float[np.ndarray, "n G s"]:
+    """The columns of x in contiguous groups of `size`."""
+    n, dimension = x.shape
+    groups = -(-dimension // size)
+    return np.pad(x, ((0, 0), (0, groups * size - dimension))).reshape(n, groups, size)
+
+
+def make_data(
+    x: Float[np.ndarray, "n D"], y: Float[np.ndarray, " n"], size: int, rows: int | None = None
+) -> Data:
+    """Points in groups of `size` inputs, padded to `rows` rows (default: the bucket of N)."""
+    rows = padding.bucket_size(len(x)) if rows is None else rows
+    return Data(
+        padding.pad_rows(grouped(x, size), rows),
+        padding.pad_rows(y, rows),
+        padding.row_mask(len(x), rows),
+    )
+
+
+def unflatten(groups: int, size: int, flat: Float[Array, " p"]) -> Params:
+    """Parameters from the vector that training sees: logarithms of lengthscales, variances and noise."""
+    values = jnp.exp(flat)
+    n = groups * size
+    return Params(values[:n].reshape(groups, size), values[n : n + groups], values[n + groups])
+
+
+def initial_params(groups: int, size: int) -> np.ndarray:
+    """Lengthscales of half a group's diagonal, equal variances that add up to one."""
+    lengthscale = 0.5 * math.log(size) - math.log(2.0)
+    return np.concatenate(
+        [np.full(groups * size, lengthscale), np.full(groups, -math.log(groups)), [math.log(1e-2)]]
+    )
+
+
+def parameter_bounds(groups: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Limits during training."""
+    limits = [(groups * size, 1e-2, 1e3), (groups, 1e-4, 1e3), (1, 1e-6, 1.0)]
+    lower, upper = (
+        np.concatenate([np.full(limit[0], math.log(limit[i])) for limit in limits]) for i in (1, 2)
+    )
+    return lower, upper
+
+
+def components(
+    params: Params, a: Float[Array, "n G s"], b: Float[Array, "m G s"]
+) -> Float[Array, "G n m"]:
+    """The covariance of every component between all rows of a and b."""
+
+    def one(a: Array, b: Array, lengthscale: Array, variance: Array) -> Array:
+        return variance * kernels.covariance(_KERNEL, a, b, lengthscale)
+
+    return jax.vmap(one, (1, 1, 0, 0))(a, b, params.lengthscale, params.variance)
+
+
+def infer(flat: Float[Array, " p"], data: Data) -> tuple[Float[Array, ""], Posterior]:
+    """Log marginal likelihood of the sum, and the posterior, which is not differentiated."""
+    n, groups, size = data.x.shape
+    params = unflatten(groups, size, flat)
+    k = jnp.sum(components(params, data.x, data.x), axis=0) + params.noise * jnp.eye(n)
+    value, posterior = exact.infer(padding.identity_pad(k, data.mask), data.y, data.mask)
+    return value, Posterior(params, data, posterior)
+
+
+@jax.jit
+def evaluate(flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
+    """The negative log marginal likelihood, its gradient, and the posterior."""
+    return differentiate(lambda flat: infer(flat, data), flat)
+
+
+def fit(
+    data: Data, *, warm: np.ndarray | None = None, curvature: np.ndarray | None = None
+) -> Trained:
+    """The most likely parameters, from `warm`, with what is known of the curvature there, or from the initial ones."""
+    _, groups, size = data.x.shape
+    start = start_from(initial_params(groups, size), warm, curvature)
+    return train(lambda flat: evaluate(flat, data), [start], parameter_bounds(groups, size))
+
+
+def _k_star(posterior: Posterior, group: Array, x: Float[Array, "m s"]) -> Float[Array, "m n"]:
+    params, data = posterior.params, posterior.data
+    k = kernels.covariance(_KERNEL, x, data.x[:, group], params.lengthscale[group])
+    return jnp.where(data.mask, params.variance[group] * k, 0.0)
+
+
+def predict(
+    posterior: Posterior, group: Int[Array, ""], x: Float[Array, "m s"]
+) -> tuple[Array, Array]:
+    """Mean and variance of one component at values x of its inputs."""
+    return exact.predict(
+        posterior.exact, _k_star(posterior, group, x), posterior.params.variance[group]
+    )
+
+
+def predict_with_gradients(
+    posterior: Posterior, group: Int[Array, ""], x: Float[Array, "m s"]
+) -> Float[Array, "m 2+2*s"]:
+    """The same as columns, followed by the gradients in x."""
+    k_star = functools.partial(_k_star, posterior, group)
+    return exact.predict_with_gradients(
+        posterior.exact, k_star, x, posterior.params.variance[group]
+    )

@@ -1,0 +1,160 @@
+"""Training of the joint model on its compiled value and gradient, from a warm start and fresh ones."""
+
+import functools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from infold import _checks
+from infold._precision import float64
+from infold._types import Array
+from infold.gp.outputs import Standardization
+from infold.gp.training import Start, Trained, differentiate, train
+from infold.models.joint import encoder as enc
+from infold.models.joint import joint
+from infold.models.joint.joint import Data, JointModel, Params, Posterior
+from infold.models.joint.warp import expected_squash
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """How hard to train."""
+
+    n_restarts: int = 1
+    """Fresh random starts beside the warm one; at least one is made when there is no warm start."""
+    max_iterations: int = 200
+    """Quasi-Newton iterations per start."""
+    max_warm_iterations: int | None = None
+    """Iterations from the warm start; None: the same."""
+    tolerance: float = 1e-6
+    """Stop when the objective improves by less than this, relatively."""
+
+    def __post_init__(self) -> None:
+        _checks.at_least("n_restarts", self.n_restarts, 0)
+        _checks.at_least("max_iterations", self.max_iterations, 1)
+        if self.max_warm_iterations is not None:
+            _checks.at_least("max_warm_iterations", self.max_warm_iterations, 1)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A trained model, how its training went, and its predictions in the caller's units."""
+
+    model: JointModel
+    posterior: Posterior
+    dimension: int
+    standardization: Standardization
+    training: Trained
+    seconds: float
+
+    @property
+    def log_likelihood(self) -> float:
+        return self.training.log_likelihood
+
+    @property
+    def converged(self) -> bool:
+        return self.training.converged
+
+    @property
+    def params(self) -> Params:
+        return self.posterior.params
+
+    @float64
+    def encode(self, x: np.ndarray) -> np.ndarray:
+        """Features of points of the unit cube."""
+        x = _checks.unit_cube("x", x, self.dimension)
+        params = jax.tree.map(np.asarray, self.params.encoder)
+        return np.asarray(enc.encode(self.model.encoder, params, self.model.encoder.inputs(x), np))
+
+    @float64
+    def predict(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of the response surface at features z."""
+        z = _checks.unit_cube("z", z, self.model.encoder.n_features)
+        mean, variance = _predict(self.model, self.posterior, z)
+        s = self.standardization
+        return s.invert(np.asarray(mean)), s.deviation * np.sqrt(np.asarray(variance))
+
+    @float64
+    def decode(self, z: np.ndarray) -> np.ndarray:
+        """Reconstructions in the unit cube at features z."""
+        z = _checks.unit_cube("z", z, self.model.encoder.n_features)
+        return expected_squash(
+            *map(np.asarray, _decode(self.model, self.posterior, z, self.dimension))
+        )
+
+
+@functools.partial(jax.jit, static_argnames="model")
+def evaluate(model: JointModel, flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
+    """The negative joint objective, its gradient in the vector of all parameters, and the posterior there."""
+    return differentiate(
+        lambda flat: joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data),
+        flat,
+    )
+
+
+_predict = jax.jit(joint.predict, static_argnames="model")
+_decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
+
+
+@float64
+def fit(
+    x: np.ndarray,
+    y: np.ndarray,
+    model: JointModel,
+    *,
+    key: int | Sequence[int],
+    warm: np.ndarray | None = None,
+    curvature: np.ndarray | None = None,
+    settings: FitSettings | None = None,
+) -> Fit:
+    """Train `model` on points `x` of the unit cube with values `y`.
+
+    `key` seeds the fresh starts. `warm` is the parameter vector of an earlier fit of the same model (`fit.training.flat`),
+    and `curvature` what it learned of the objective's (`fit.training.curvature`). The start with the best likelihood wins;
+    FloatingPointError when there is none.
+    """
+    settings = FitSettings() if settings is None else settings
+    x = _checks.unit_cube("x", x, None)
+    n, dimension = x.shape
+    _checks.at_least("the number of rows of x", n, 1)
+    y = _checks.finite_array("y", y, (n,))
+    if model.encoder.n_features > dimension:
+        raise ValueError(
+            f"n_features = {model.encoder.n_features}: expected at most the dimension of x, {dimension}"
+        )
+    began = time.perf_counter()
+    standardization = Standardization.of(y)
+    data = jax.device_put(joint.make_data(model, x, standardization.apply(y)))
+    rng = np.random.default_rng(key)
+
+    starts: list[Start] = []
+    if warm is not None:
+        warm = _checks.finite_array("warm", warm, (joint.n_parameters(model, dimension),))
+        limit = settings.max_warm_iterations
+        starts.append(
+            Start("warm", warm, settings.max_iterations if limit is None else limit, curvature)
+        )
+    for _ in range(max(settings.n_restarts, 0 if starts else 1)):
+        starts.append(
+            Start(
+                "fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.max_iterations
+            )
+        )
+
+    trained = train(
+        lambda flat: evaluate(model, flat, data),
+        starts,
+        joint.parameter_bounds(model, dimension),
+        settings.tolerance,
+    )
+    return Fit(
+        model=model,
+        posterior=trained.extra,
+        dimension=dimension,
+        standardization=standardization,
+        training=trained,
+        seconds=time.perf_counter() - began,
+    )

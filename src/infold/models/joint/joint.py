@@ -1,0 +1,298 @@
+"""The joint model: one encoder, a response surface and a decoder on its features.
+
+| symbol | code | shape |
+|--------|------|-------|
+| X~, y | `Data.warped`, `Data.y` | n D, n |
+| Z = h(X) | `Posterior.z` | n d |
+| L of Eq. (7) | the first that `infer` returns | |
+"""
+
+import functools
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from infold import _checks
+from infold._types import Array
+from infold.gp import exact, kernels, kronecker, padding
+from infold.models.joint import decoder as dec
+from infold.models.joint import encoder as enc
+from infold.models.joint import response as res
+from infold.models.joint.decoder import Decoder, DecoderParams
+from infold.models.joint.encoder import Encoder, EncoderParams
+from infold.models.joint.response import ResponseParams
+from infold.models.joint.warp import probit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Priors:
+    """Regularization of the joint objective. None switches a term off; all off is exactly the paper's objective."""
+
+    weight_deviation: float | None = None
+    """Encoder weights (not biases) ~ N(0, this²)."""
+    log_lengthscale: tuple[float, float] | None = None
+    """Mean and deviation of a normal prior on every log lengthscale, of both GPs."""
+    log_noise: tuple[float, float] | None = None
+    """Mean and deviation of a normal prior on every log noise variance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointModel:
+    """Settings of the joint model."""
+
+    encoder: Encoder
+    """The shared feature map."""
+    decoder: Decoder = field(default_factory=Decoder)
+    """How features are mapped back to inputs."""
+    kernel: str = "matern52"
+    """Kernel of both GPs, one of `infold.gp.kernels.KERNELS`."""
+    separate_noise: bool = False
+    """Give the decoder a noise variance of its own."""
+    priors: Priors = field(default_factory=Priors)
+    """Regularization; none by default."""
+
+    def __post_init__(self) -> None:
+        _checks.one_of("kernel", self.kernel, kernels.KERNELS)
+
+
+class Params(NamedTuple):
+    encoder: EncoderParams
+    response: ResponseParams
+    decoder: DecoderParams
+    log_noise: Float[
+        Array, " _"
+    ]  # one variance for both GPs, or the response surface's and the decoder's
+
+    @property
+    def response_noise(self) -> Array:
+        return jnp.exp(self.log_noise[0])
+
+    @property
+    def decoder_noise(self) -> Array:
+        return jnp.exp(self.log_noise[-1])
+
+
+class Data(NamedTuple):
+    """Observations padded to a bucket size."""
+
+    inputs: Float[Array, "n D"]  # what the encoder sees, X~ or X
+    warped: Float[Array, "n D"]
+    y: Float[Array, " n"]
+    mask: Bool[Array, " n"]
+
+
+def make_data(model: JointModel, x: np.ndarray, y: np.ndarray, size: int | None = None) -> Data:
+    """Inputs in the unit cube and standardized values, padded to `size` rows (default: the bucket of N)."""
+    n = x.shape[0]
+    size = padding.bucket_size(n) if size is None else size
+    return Data(
+        inputs=padding.pad_rows(model.encoder.inputs(x), size),
+        warped=padding.pad_rows(probit(x), size),
+        y=padding.pad_rows(y, size),
+        mask=padding.row_mask(n, size),
+    )
+
+
+def _log_normal_density(values: Array, mean: float, deviation: float) -> Array:
+    return jnp.sum(
+        -0.5 * ((values - mean) / deviation) ** 2 - math.log(deviation * math.sqrt(2.0 * math.pi))
+    )
+
+
+def _log_prior(priors: Priors, params: Params) -> Array:
+    total = jnp.zeros(())
+    if priors.weight_deviation is not None:
+        for w in params.encoder.weights:
+            total += _log_normal_density(w, 0.0, priors.weight_deviation)
+    if priors.log_lengthscale is not None:
+        for values in (params.response.log_lengthscale, params.decoder.log_lengthscale):
+            total += _log_normal_density(values, *priors.log_lengthscale)
+    if priors.log_noise is not None:
+        total += _log_normal_density(params.log_noise, *priors.log_noise)
+    return total
+
+
+class Posterior(NamedTuple):
+    """The model conditioned on data."""
+
+    params: Params
+    z: Float[Array, "n d"]
+    mask: Bool[Array, " n"]
+    response: exact.Posterior
+    decoder: kronecker.Posterior
+
+
+def infer(model: JointModel, params: Params, data: Data) -> tuple[Float[Array, ""], Posterior]:
+    """log p(y | Z) + (1/D) log p(X~ | Z), Eq. (7), plus the log prior where one is set, and both GPs conditioned on `data`.
+
+    Only the first is differentiated.
+    """
+    z = enc.encode(model.encoder, params.encoder, data.inputs)
+    k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
+    fit_y, response = exact.infer(k_y, data.y, data.mask)
+    fit_x, decoder = dec.infer(
+        model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise
+    )
+    value = fit_y + fit_x / data.warped.shape[1] + _log_prior(model.priors, params)
+    return value, Posterior(params, z, data.mask, response, decoder)
+
+
+@functools.lru_cache(maxsize=64)
+def _template(model: JointModel, dimension: int) -> Params:
+    """Parameters of the right shapes; their values mean nothing."""
+    return initial_params(model, np.full((1, dimension), 0.5), np.random.default_rng(0))
+
+
+def flatten(params: Params) -> np.ndarray:
+    """All parameters as one vector."""
+    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(params)])
+
+
+def n_parameters(model: JointModel, dimension: int) -> int:
+    """Length of the vector `flatten` returns."""
+    return sum(leaf.size for leaf in jax.tree.leaves(_template(model, dimension)))
+
+
+def unflatten(model: JointModel, dimension: int, flat: Float[Array, " p"]) -> Params:
+    """The inverse of `flatten`."""
+    leaves, structure = jax.tree.flatten(_template(model, dimension))
+    ends = np.cumsum([leaf.size for leaf in leaves])
+    parts = [
+        flat[end - leaf.size : end].reshape(leaf.shape)
+        for leaf, end in zip(leaves, ends, strict=True)
+    ]
+    return jax.tree.unflatten(structure, parts)
+
+
+def initial_params(model: JointModel, x: np.ndarray, rng: np.random.Generator) -> Params:
+    """A fresh start of training for data `x`."""
+    d = model.encoder.n_features
+    return Params(
+        encoder=enc.initial_params(model.encoder, model.encoder.inputs(x), rng),
+        response=res.initial_params(d),
+        decoder=dec.initial_params(model.decoder, d, probit(x)),
+        log_noise=np.full(2 if model.separate_noise else 1, math.log(1e-2)),
+    )
+
+
+# Limits of the hyper-parameters during training; the weights of the encoder and A are free.
+_LOG_LENGTHSCALE = (
+    math.log(1e-2),
+    math.log(1e2),
+)  # features lie in [0, 1]: shorter is white noise, longer is linear
+_LOG_VARIANCE = (math.log(1e-3), math.log(1e3))  # y is standardized
+_LOG_KAPPA = (math.log(1e-6), math.log(1e2))
+_LOG_NOISE = (
+    math.log(1e-6),
+    math.log(1.0),
+)  # at least what a Cholesky factor of duplicated points needs
+
+
+def parameter_bounds(model: JointModel, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limits in the order of `flatten`."""
+    template = _template(model, dimension)
+
+    def side(i: int) -> np.ndarray:
+        free = (-np.inf, np.inf)[i]
+        filled = Params(
+            encoder=jax.tree.map(lambda a: np.full_like(a, free), template.encoder),
+            response=ResponseParams(
+                np.full_like(template.response.log_lengthscale, _LOG_LENGTHSCALE[i]),
+                np.asarray(_LOG_VARIANCE[i]),
+            ),
+            decoder=DecoderParams(
+                log_lengthscale=np.full_like(template.decoder.log_lengthscale, _LOG_LENGTHSCALE[i]),
+                a=np.full_like(template.decoder.a, free),
+                log_kappa=np.full_like(template.decoder.log_kappa, _LOG_KAPPA[i]),
+            ),
+            log_noise=np.full_like(template.log_noise, _LOG_NOISE[i]),
+        )
+        return flatten(filled)
+
+    return side(0), side(1)
+
+
+def predict(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> tuple[Array, Array]:
+    """Mean and variance of the response surface at features z, in standardized units."""
+    return res.predict(
+        model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z
+    )
+
+
+def predict_with_gradients(
+    model: JointModel, posterior: Posterior, z: Float[Array, "m d"]
+) -> Float[Array, "m 2+2*d"]:
+    """The same as columns, followed by the gradients in z."""
+    return res.predict_with_gradients(
+        model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z
+    )
+
+
+def decoder_mean(
+    model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int
+) -> Float[Array, "m D"]:
+    """μ(z), the decoder's posterior mean before squashing."""
+    return dec.mean(
+        model.kernel,
+        posterior.params.decoder,
+        posterior.decoder,
+        posterior.z,
+        posterior.mask,
+        z,
+        dimension,
+    )
+
+
+def decoder_slopes(
+    model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int
+) -> Float[Array, "m D d"]:
+    """The Jacobian of μ at every z."""
+    return dec.slopes(
+        model.kernel,
+        posterior.params.decoder,
+        posterior.decoder,
+        posterior.z,
+        posterior.mask,
+        z,
+        dimension,
+    )
+
+
+def decoder_slope(
+    model: JointModel,
+    posterior: Posterior,
+    z: Float[Array, " d"],
+    output: Int[Array, ""],
+    feature: Int[Array, ""],
+) -> Float[Array, ""]:
+    """One entry of the Jacobian at one z."""
+    return dec.slope(
+        model.kernel,
+        posterior.params.decoder,
+        posterior.decoder,
+        posterior.z,
+        posterior.mask,
+        z,
+        output,
+        feature,
+    )
+
+
+def decode(
+    model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int
+) -> tuple[Array, Array]:
+    """Mean and variance of the decoder's outputs at z; `expected_squash` makes them the reconstruction."""
+    return dec.mean_and_variance(
+        model.kernel,
+        posterior.params.decoder,
+        posterior.decoder,
+        posterior.z,
+        posterior.mask,
+        z,
+        dimension,
+    )

@@ -1,0 +1,89 @@
+import json
+
+import numpy as np
+import pytest
+
+from infold.paper.store import Cell, Run, Store, tabulate
+
+CELL = Cell(problem="thomson", method="mgpc", acquisition="pi", n_features=3, seed=4)
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    store = Store(tmp_path)
+    assert store.read(CELL) == Run(cell=CELL)
+    run = Run(cell=CELL, values=(3.0, 0.1 + 0.2, 5.0), seconds=1.5, state="a text")
+    store.write(run)
+    assert store.read(CELL) == run
+    assert store.runs() == [run]
+    assert [path.name for path in (tmp_path / "thomson").iterdir()] == ["mgpc-pi-d3-s4.json"]
+
+
+def test_a_table_holds_all_that_the_curves_are_made_of(tmp_path, rng):
+    store = Store(tmp_path)
+    runs = [
+        Run(
+            cell=Cell(problem=problem, method="add", acquisition="ei", n_features=2, seed=seed),
+            values=tuple(rng.normal(size=40)),
+        )
+        for problem in ("thomson", "rosenbrock-linear")
+        for seed in (0, 1)
+    ]
+    for run in runs:
+        store.write(run)
+    path = store.write_table()
+    for written in (store.path(run.cell) for run in runs):
+        written.unlink()
+    table = Store(tmp_path).table()
+    assert path.stat().st_size < 20_000
+    for run in runs:
+        rows = table[(table["problem"] == run.cell.problem) & (table["seed"] == run.cell.seed)]
+        steps = np.repeat(rows["best"].to_numpy(), np.diff(rows["evaluations"], append=41))
+        np.testing.assert_array_equal(steps, np.minimum.accumulate(run.values))
+
+
+def test_the_longer_run_goes_before_the_shorter_one(tmp_path):
+    store = Store(tmp_path)
+    store.write(Run(cell=CELL, values=(5.0, 4.0)))
+    store.write_table()
+    store.write(Run(cell=CELL, values=(5.0, 3.0, 1.0)))
+    assert store.table()["best"].tolist() == [5.0, 3.0, 1.0]
+    store.write_table()
+    store.write(Run(cell=CELL, values=(9.0,)))
+    assert store.read(CELL).values == (5.0, 3.0, 1.0)
+    store.path(CELL).unlink()
+    store.write(Run(cell=CELL, values=(9.0,)))
+    assert store.table()["best"].tolist() == [5.0, 3.0, 1.0]
+    store.write(Run(cell=CELL, values=(9.0, 8.0, 7.0)))
+    assert store.table()["best"].tolist() == [9.0, 8.0, 7.0]
+
+
+def test_the_state_is_kept_until_the_run_has_the_length_of_the_papers(tmp_path):
+    store = Store(tmp_path)
+    store.write(Run(cell=CELL, values=(1.0,) * 309, state="a text"))
+    assert store.read(CELL).state == "a text"
+    store.write(Run(cell=CELL, values=(1.0,) * 310, state="a text"))
+    assert store.read(CELL).state is None
+
+
+def test_an_empty_folder_has_an_empty_table(tmp_path):
+    assert len(Store(tmp_path / "none").table()) == 0
+    assert len(tabulate([Run(cell=CELL)])) == 0
+
+
+def test_files_that_are_something_else_are_told(tmp_path):
+    store = Store(tmp_path)
+    store.write(Run(cell=CELL, values=(5.0,)))
+    path = store.path(CELL)
+    text = path.read_text()
+    path.write_text(text[:-20])
+    with pytest.raises(
+        ValueError,
+        match=r"mgpc-pi-d3-s4\.json is not a run of an experiment of infold, or is cut short",
+    ):
+        store.runs()
+    path.write_text(json.dumps({**json.loads(text), "cell": {"colour": "red"}}))
+    with pytest.raises(ValueError, match="is not a run of an experiment of infold"):
+        store.read(CELL)
+    path.write_text(json.dumps({**json.loads(text), "version": 99}))
+    with pytest.raises(ValueError, match="has version 99"):
+        store.read(CELL)

@@ -1,0 +1,243 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import Bounds
+
+from infold import Bool, Categorical, Float, Int, Space
+
+UNIT = st.floats(min_value=0, max_value=1)
+CHOICES = st.lists(
+    st.one_of(st.text("abcxyzäß", max_size=5), st.integers(), st.booleans(), st.none()),
+    min_size=2,
+    max_size=6,
+)
+
+
+def unique(choices: list) -> list:
+    kept: list = []
+    for choice in choices:
+        if not any(
+            choice == other and isinstance(choice, bool) == isinstance(other, bool)
+            for other in kept
+        ):
+            kept.append(choice)
+    return kept
+
+
+@st.composite
+def parameters(draw):
+    kind = draw(st.sampled_from(["float", "log float", "int", "log int", "categorical", "bool"]))
+    if kind == "float":
+        low = draw(st.floats(-1e6, 1e6))
+        return Float(low, low + draw(st.floats(1e-3, 1e6)))
+    if kind == "log float":
+        low = draw(st.floats(1e-9, 1e3))
+        return Float(low, low * draw(st.floats(1.1, 1e9)), log=True)
+    if kind == "int":
+        low, step = draw(st.integers(-1000, 1000)), draw(st.integers(1, 7))
+        return Int(
+            low, low + step * draw(st.integers(1, 500)) + draw(st.integers(0, step - 1)), step=step
+        )
+    if kind == "log int":
+        low = draw(st.integers(1, 100))
+        return Int(low, low + draw(st.integers(1, 10_000)), log=True)
+    if kind == "categorical":
+        choices = unique(draw(CHOICES))
+        return Categorical(choices if len(choices) > 1 else ["a", "b"])
+    return Bool()
+
+
+@given(st.lists(parameters(), min_size=1, max_size=5), st.data())
+def test_points_round_trip_exactly(parameters, data):
+    """From the cube to values and back to the place that stands for them, from there to the same values; also through JSON."""
+    space = Space({f"p{i}": parameter for i, parameter in enumerate(parameters)})
+    unit = np.array(data.draw(st.lists(UNIT, min_size=space.dimension, max_size=space.dimension)))
+    point = space.decode(unit)
+    place = space.encode(point)
+    assert np.all((place >= 0) & (place <= 1))
+    again = space.decode(place)
+    for name, parameter in space.parameters.items():
+        if isinstance(parameter, Float):
+            assert parameter.low <= point[name] <= parameter.high
+            assert math.isclose(
+                again[name],
+                point[name],
+                rel_tol=1e-9,
+                abs_tol=1e-9 * (parameter.high - parameter.low),
+            )
+        else:
+            assert again[name] == point[name]
+            assert type(again[name]) is type(point[name])
+    copy = Space.from_json(space.to_json())
+    assert copy == space
+    assert copy.decode(unit) == point
+
+
+@given(parameters())
+def test_integers_take_every_value_and_equal_shares(parameter):
+    if isinstance(parameter, Int) and not parameter.log:
+        values = list(range(parameter.low, parameter.high + 1, parameter.step))
+        middles = (np.arange(len(values)) + 0.5) / len(values)
+        assert [parameter.decode(np.array([m])) for m in middles] == values
+        assert [parameter.encode("p", v)[0] for v in values] == pytest.approx(middles, abs=1e-9)
+
+
+def test_log_scale_puts_the_geometric_mean_in_the_middle():
+    assert math.isclose(Float(1e-4, 1.0, log=True).decode(np.array([0.5])), 1e-2)
+    assert Int(1, 10_000, log=True).decode(np.array([0.5])) in range(60, 90)
+
+
+def test_ends_are_exact():
+    parameter = Float(0.1, 0.7, log=True)
+    assert [parameter.decode(np.array([u])) for u in (0.0, 1.0)] == [0.1, 0.7]
+
+
+def test_categorical_is_one_hot():
+    space = Space({"c": Categorical(["a", "b", "c"]), "x": Float(0, 1)})
+    assert space.dimension == 4
+    np.testing.assert_array_equal(space.encode({"c": "b", "x": 0.5}), [0.25, 0.75, 0.25, 0.5])
+    assert space.decode(np.array([0.1, 0.2, 0.9, 0.5]))["c"] == "c"
+
+
+def test_true_and_one_are_different_choices():
+    choice = Categorical([True, 1, None])
+    assert choice.decode(np.array(choice.encode("c", 1))) is not True
+    assert choice.decode(np.array(choice.encode("c", True))) is True
+
+
+def test_lists_come_back_as_lists_where_not_all_are_floats():
+    assert isinstance(Space.of([(0, 1), (0, 1)]).decode(np.array([0.5, 0.5])), np.ndarray)
+    assert Space.of([(0, 1), Int(0, 9)]).decode(np.array([0.5, 0.55])) == [0.5, 5]
+
+
+def test_scipy_bounds():
+    assert Space.of(Bounds([0, -1], [1, 1])) == Space.of([(0, 1), (-1, 1)])
+
+
+def test_toml(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text(
+        '[rate]\ntype = "float"\nlow = 1e-5\nhigh = 1.0\nlog = true\n'
+        '[layers]\ntype = "int"\nlow = 1\nhigh = 9\nstep = 2\n'
+        '[kind]\ntype = "categorical"\nchoices = ["relu", "tanh"]\n'
+        '[bias]\ntype = "bool"\n'
+    )
+    expected = {
+        "rate": Float(1e-5, 1.0, log=True),
+        "layers": Int(1, 9, step=2),
+        "kind": Categorical(["relu", "tanh"]),
+        "bias": Bool(),
+    }
+    assert Space.from_toml(path) == Space(expected)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        (Float(1.0, 0.0), r"p = \(1.0, 0.0\): lower must be below upper"),
+        (Float(0.0, math.nan), r"p = \(0.0, nan\): expected finite limits"),
+        (
+            Float(0.0, 1.0, log=True),
+            r"p = \(0.0, 1.0\): a logarithmic scale needs a lower limit above 0",
+        ),
+        (Int(3, 3), r"p = \(3, 3\): lower must be below upper"),
+        (Int(0.5, 3), "p.low = 0.5: expected a whole number"),
+        (Int(0, 3, step=0), "p.step = 0: expected a whole number of at least 1"),
+        (Int(0, 3, step=5), "p.step = 5: expected at most high - low, 3"),
+        (Int(0, 9, log=True), r"p = \(0, 9\): a logarithmic scale needs a lower limit above 0"),
+        (Int(1, 9, log=True, step=2), "p.step = 2: expected 1 on a logarithmic scale"),
+        (Categorical(["a"]), r"p.choices = \['a'\]: expected at least two choices"),
+        (Categorical(["a", "b", "a"]), r"p.choices\[2\] = 'a': expected every choice once"),
+        (
+            Categorical(["a", [1]]),
+            r"p.choices\[1\] = \[1\]: expected text, a finite number, a bool or None",
+        ),
+        ("float", "p = 'float': expected a Float, Int, Categorical or Bool"),
+    ],
+)
+def test_bad_definitions_are_named(parameter, message):
+    with pytest.raises(ValueError, match=message):
+        Space({"p": parameter})
+
+
+@pytest.mark.parametrize(
+    ("point", "message"),
+    [
+        ({"x": 0.5, "n": 3, "c": "a"}, "x has no 'b': expected the parameters x, n, c, b"),
+        (
+            {"x": 0.5, "n": 3, "c": "a", "b": True, "d": 1},
+            "x has an unknown parameter 'd': expected x, n, c, b",
+        ),
+        ([0.5, 3], "x has 2 values: expected 4, one per parameter"),
+        ({"x": 1.5, "n": 3, "c": "a", "b": True}, r"x = 1.5: expected a value in \[0.0, 1.0\]"),
+        ({"x": "0.5", "n": 3, "c": "a", "b": True}, "x = '0.5': expected a number"),
+        (
+            {"x": math.nan, "n": 3, "c": "a", "b": True},
+            r"x = nan: expected a value in \[0.0, 1.0\]",
+        ),
+        (
+            {"x": 0.5, "n": 4, "c": "a", "b": True},
+            "n = 4: expected a whole number in steps of 2 from 1",
+        ),
+        ({"x": 0.5, "n": 11, "c": "a", "b": True}, r"n = 11.0: expected a value in \[1, 9\]"),
+        ({"x": 0.5, "n": 3, "c": "z", "b": True}, "c = 'z': expected one of 'a', 'b'"),
+        ({"x": 0.5, "n": 3, "c": "a", "b": "yes"}, "b = 'yes': expected True or False"),
+    ],
+)
+def test_bad_points_are_named(point, message):
+    space = Space(
+        {"x": Float(0, 1), "n": Int(1, 9, step=2), "c": Categorical(["a", "b"]), "b": Bool()}
+    )
+    with pytest.raises(ValueError, match=message):
+        space.encode(point)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "space is empty"),
+        ("[p", "is not a TOML file"),
+        ("p = 3", "p = 3: expected a table with type = 'float', 'int', 'categorical', 'bool'"),
+        ('[p]\ntype = "real"', "expected a table with type"),
+        (
+            '[p]\ntype = "float"\nlow = 1\nhihg = 2',
+            "p has the fields low, hihg: a float takes low, high, log",
+        ),
+        (
+            '[p]\ntype = "categorical"\nchoices = "abc"',
+            "choices = 'abc': expected a list of choices",
+        ),
+    ],
+)
+def test_bad_toml_is_named(tmp_path, text, message):
+    path = tmp_path / "space.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        Space.from_toml(path)
+
+
+def test_rounding_takes_every_point_to_where_its_value_is_encoded(rng):
+    space = Space.of(
+        {
+            "float": Float(1e-3, 1.0, log=True),
+            "int": Int(-3, 12),
+            "steps": Int(1, 10, step=4),
+            "log": Int(1, 1000, log=True),
+            "kind": Categorical(["a", "b", "c"]),
+            "bool": Bool(),
+        }
+    )
+    units = np.concatenate(
+        [
+            rng.uniform(size=(500, space.dimension)),
+            np.eye(space.dimension),
+            1 - np.eye(space.dimension),
+        ]
+    )
+    expected = [space.encode(space.decode(unit)) for unit in units]
+    np.testing.assert_allclose(space.rounding.snap(units), expected, rtol=0, atol=1e-12)
+    assert space.rounding.coordinates.tolist() == [False] + [True] * 7
+    assert Space.of([(0.0, 1.0)] * 3).rounding is None
