@@ -55,7 +55,7 @@ def test_what_is_kept_belongs_to_the_parameters_returned(rng):
             (np.full(30, -0.2), np.full(30, 0.2)),
             1e-9,
         )
-        assert trained.extra == trained.flat.sum()
+        assert trained.posterior == trained.flat.sum()
         assert -trained.log_likelihood == loss(trained.flat)[0]
         assert trained.n_iterations == iterations
 
@@ -74,7 +74,7 @@ def test_with_the_curvature_known_one_iteration_finds_the_minimum_of_a_quadratic
         train(loss, [Start("warm", np.zeros(6), 1, c)], free, 1e-14) for c in (curvature, None)
     )
     np.testing.assert_allclose(known.flat, 0.7, atol=1e-10)
-    assert known.n_evaluations == 2
+    assert known.n_likelihoods == 2
     assert not np.allclose(unknown.flat, 0.7, atol=1e-2)
 
 
@@ -154,8 +154,8 @@ def test_the_best_start_wins_and_starts_without_a_value_do_not():
     ]
     best = train(loss, starts, bounds, 1e-12)
     assert best.start == "left"
-    alone = [train(loss, [start], bounds, 1e-12).n_evaluations for start in starts[:2]]
-    assert best.n_evaluations == sum(alone) + 1
+    alone = [train(loss, [start], bounds, 1e-12).n_likelihoods for start in starts[:2]]
+    assert best.n_likelihoods == sum(alone) + 1
     assert best.flat[0] == pytest.approx(-1.035, abs=1e-2)
     with pytest.raises(FloatingPointError, match="could not be evaluated at any start"):
         train(loss, starts[2:], bounds, 1e-12)

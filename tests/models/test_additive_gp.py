@@ -82,7 +82,7 @@ def test_training_learns_a_sum(rng):
     x = rng.uniform(size=(60, 6))
     f = lambda x: np.sin(5 * x[:, 0]) + (x[:, 2] - 0.3) ** 2 + x[:, 4] * x[:, 5]  # noqa: E731
     y, new = f(x), rng.uniform(size=(200, 6))
-    posterior = additive.fit(additive.make_data(x, (y - y.mean()) / y.std(), 2)).extra
+    posterior = additive.fit(additive.make_data(x, (y - y.mean()) / y.std(), 2)).posterior
     groups = additive.grouped(new, 2)
     mean = sum(
         np.asarray(additive.predict(posterior, np.asarray(g), groups[:, g])[0]) for g in range(3)

@@ -83,7 +83,7 @@ def test_padded_and_unpadded_agree(settings, rng):
 def test_training_finds_the_inputs_that_matter_and_predicts(settings, rng):
     x, y = problem(rng, n=60)
     data = regression.make_data(x, (y - y.mean()) / y.std())
-    posterior = regression.fit(settings, data).extra
+    posterior = regression.fit(settings, data).posterior
     assert np.argmin(posterior.params.lengthscale) == 0
     new = rng.uniform(size=(200, 4))
     mean, _ = regression.predict(settings, posterior, new)

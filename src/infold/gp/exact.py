@@ -23,7 +23,7 @@ from infold._types import Array
 _LOG_2PI = math.log(2.0 * math.pi)
 
 
-class Posterior(NamedTuple):
+class ScalarPosterior(NamedTuple):
     """What predictions need. K_y⁻¹ is explicit: one matrix product then serves thousands of points at once."""
 
     mean: Float[Array, ""]
@@ -61,7 +61,7 @@ def _gram(lower: Float[Array, "n n"]) -> Float[Array, "n n"]:
 @functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
 def infer(
     k_y: Float[Array, "n n"], y: Float[Array, " n"], mask: Bool[Array, " n"], fit_mean: bool = False
-) -> tuple[Float[Array, ""], Posterior]:
+) -> tuple[Float[Array, ""], ScalarPosterior]:
     """log N(y | m, K_y) of the unpadded observations, and the posterior, which is not differentiated.
 
     The derivative is written out, ½(α αᵀ - K_y⁻¹), which costs one triangular inverse instead of the several solves of the
@@ -80,7 +80,7 @@ def infer(
     value = (
         -0.5 * jnp.where(mask, y - mean, 0.0) @ alpha - half_logdet - 0.5 * jnp.sum(mask) * _LOG_2PI
     )
-    return value, Posterior(mean, alpha, inverse)
+    return value, ScalarPosterior(mean, alpha, inverse)
 
 
 def _infer_forward(k_y: Array, y: Array, mask: Array, fit_mean: bool) -> tuple:
@@ -88,7 +88,7 @@ def _infer_forward(k_y: Array, y: Array, mask: Array, fit_mean: bool) -> tuple:
     return (value, posterior), posterior
 
 
-def _infer_backward(fit_mean: bool, posterior: Posterior, cotangent: tuple) -> tuple:
+def _infer_backward(fit_mean: bool, posterior: ScalarPosterior, cotangent: tuple) -> tuple:
     g, alpha = cotangent[0], posterior.alpha
     return 0.5 * g * (alpha[:, None] * alpha - posterior.k_y_inverse), -g * alpha, None
 
@@ -97,7 +97,7 @@ infer.defvjp(_infer_forward, _infer_backward)
 
 
 def predict(
-    posterior: Posterior, k_star: Float[Array, "m n"], k_star_star: Float[Array, ""]
+    posterior: ScalarPosterior, k_star: Float[Array, "m n"], k_star_star: Float[Array, ""]
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
     """Mean and variance of f at m points: Eq. (5) and (6). `k_star` is zero in padded columns."""
     mean = posterior.mean + k_star @ posterior.alpha
@@ -108,7 +108,7 @@ def predict(
 
 
 def predict_with_gradients(
-    posterior: Posterior,
+    posterior: ScalarPosterior,
     k_star: Callable[[Array], Array],
     x: Float[Array, "m d"],
     k_star_star: Float[Array, ""],

@@ -82,7 +82,7 @@ def _decompose(k: Array, b: Array, x: Array, noise: Array) -> _Decomposition:
     return _Decomposition(q_k, l_k, q_b, l_b, e, real, w, jnp.tensordot(q_k, w, axes=1))
 
 
-class Posterior(NamedTuple):
+class KroneckerPosterior(NamedTuple):
     """What predictions need: `weights` = R B for the mean, the rest for the variance."""
 
     weights: Float[Array, "n q s"]
@@ -98,7 +98,7 @@ def infer(
     b: Float[Array, "q s s"],
     x: Float[Array, "n q s"],
     noise: Float[Array, ""],
-) -> tuple[Float[Array, ""], Posterior]:
+) -> tuple[Float[Array, ""], KroneckerPosterior]:
     """log N(vec X~ | 0, B (x) K_c + σ² I), B block-diagonal, in O(n³ + q s³ + n² q s), and the posterior of the outputs.
 
     The derivative is the likelihood's, and does not differentiate eigenvectors, which is impossible where eigenvalues repeat.
@@ -115,7 +115,7 @@ def _infer_forward(k: Array, b: Array, x: Array, noise: Array) -> tuple:
     shrinkage = jnp.where(d.real, d.l_b**2 / d.e, 0.0)
     return (
         value,
-        Posterior(weights, d.q_k, shrinkage, d.q_b, jnp.diagonal(b, axis1=1, axis2=2)),
+        KroneckerPosterior(weights, d.q_k, shrinkage, d.q_b, jnp.diagonal(b, axis1=1, axis2=2)),
     ), d
 
 
@@ -140,13 +140,13 @@ def _infer_backward(d: _Decomposition, cotangent: tuple) -> tuple:
 infer.defvjp(_infer_forward, _infer_backward)
 
 
-def mean(posterior: Posterior, k_star: Float[Array, "m n"]) -> Float[Array, "m q s"]:
+def mean(posterior: KroneckerPosterior, k_star: Float[Array, "m n"]) -> Float[Array, "m q s"]:
     """Posterior mean k_c(z*, Z) R B. `k_star` is zero in padded columns."""
     return jnp.tensordot(k_star, posterior.weights, axes=1)
 
 
 def variance(
-    posterior: Posterior, k_star: Float[Array, "m n"], k_star_star: Float[Array, ""]
+    posterior: KroneckerPosterior, k_star: Float[Array, "m n"], k_star_star: Float[Array, ""]
 ) -> Float[Array, "m q s"]:
     """B_jj k_c(z*, z*) - Σ_m Q_b[j,m]² l_b[m]² Σ_i t_i² / E[i,m] with t = Q_kᵀ k_c(Z, z*)."""
     t = k_star @ posterior.q_k

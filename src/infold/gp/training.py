@@ -32,11 +32,11 @@ class Trained:
     log_likelihood: float
     converged: bool
     start: str
-    n_evaluations: int
+    n_likelihoods: int
     n_iterations: int
     curvature: Float[np.ndarray, " _"]
     """The last steps and the changes of the gradient along them, as one vector; for a `Start` nearby."""
-    extra: Any
+    posterior: Any
     """The third thing that the loss returned there."""
 
 
@@ -69,19 +69,19 @@ def differentiate(
     infer: Callable[[Array], tuple[Array, Any]], flat: Array
 ) -> tuple[Array, Array, Any]:
     """What `train` wants of a loss: the negative of the log-likelihood that `infer` returns, its gradient, and the rest."""
-    (value, extra), gradient = jax.value_and_grad(infer, has_aux=True)(flat)
-    return -value, -gradient, extra
+    (value, posterior), gradient = jax.value_and_grad(infer, has_aux=True)(flat)
+    return -value, -gradient, posterior
 
 
 def start_from(
     initial: np.ndarray,
     warm: np.ndarray | None,
     curvature: np.ndarray | None,
-    max_warm_iterations: int = 3,
+    warm_iterations: int = 3,
 ) -> Start:
     """A start at `warm`, with what is known of the curvature there, or a long one at `initial` where `warm` does not fit."""
     if warm is not None and warm.shape == initial.shape and np.all(np.isfinite(warm)):
-        return Start("warm", warm, max_warm_iterations, curvature)
+        return Start("warm", warm, warm_iterations, curvature)
     return Start("fresh", initial, 100)
 
 
@@ -99,7 +99,7 @@ def train(
         raise FloatingPointError("the likelihood could not be evaluated at any start of training")
     return replace(
         best,
-        n_evaluations=sum(result.n_evaluations for result in results),
+        n_likelihoods=sum(result.n_likelihoods for result in results),
         n_iterations=sum(result.n_iterations for result in results),
     )
 
@@ -108,19 +108,19 @@ def _minimize(
     loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], tolerance: float
 ) -> Trained:
     lower, upper = bounds
-    n_evaluations = 0
+    n_likelihoods = 0
 
     def evaluate(x: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        nonlocal n_evaluations
-        n_evaluations += 1
-        value, gradient, extra = loss(x)
+        nonlocal n_likelihoods
+        n_likelihoods += 1
+        value, gradient, posterior = loss(x)
         gradient = np.asarray(gradient)
         usable = math.isfinite(value) and bool(np.all(np.isfinite(gradient)))
-        return float(value) if usable else math.inf, gradient, extra
+        return float(value) if usable else math.inf, gradient, posterior
 
     x = np.clip(start.flat, lower, upper)
     pairs = start.pairs
-    f, g, extra = evaluate(x)
+    f, g, posterior = evaluate(x)
     converged, iteration = False, 0
     while math.isfinite(f) and iteration < start.max_iterations:
         if np.max(np.abs(np.clip(x - g, lower, upper) - x)) <= _FLAT:
@@ -131,7 +131,7 @@ def _minimize(
         length = 1.0
         for _ in range(_TRIES):
             trial = np.clip(x + length * step, lower, upper)
-            f_trial, g_trial, extra_trial = evaluate(trial)
+            f_trial, g_trial, posterior_trial = evaluate(trial)
             expected = min(float(g @ (trial - x)), 0.0)  # cut to the limits, a step may lead uphill
             if f_trial <= f + _SUFFICIENT * expected:
                 break
@@ -154,7 +154,7 @@ def _minimize(
         ):
             pairs = [*pairs, (trial - x, g_trial - g)][-_MEMORY:]
         converged = f - f_trial <= tolerance * max(abs(f), abs(f_trial), 1.0)
-        x, f, g, extra = trial, f_trial, g_trial, extra_trial
+        x, f, g, posterior = trial, f_trial, g_trial, posterior_trial
         if converged:
             break
     n_kept = min(len(pairs), _LARGEST // (2 * x.size))
@@ -163,10 +163,10 @@ def _minimize(
         log_likelihood=-f,
         converged=converged,
         start=start.name,
-        n_evaluations=n_evaluations,
+        n_likelihoods=n_likelihoods,
         n_iterations=iteration,
         curvature=np.ravel(pairs[len(pairs) - n_kept :]),
-        extra=extra,
+        posterior=posterior,
     )
 
 

@@ -3,9 +3,9 @@
 | symbol | code | shape |
 |--------|------|-------|
 | x_g    | `x[:, g]`, inputs in contiguous groups; the last one padded with zeros | n G s |
-| ℓ_g    | `Params.lengthscale` | G s |
-| σ_g²   | `Params.variance` | G |
-| σ_n²   | `Params.noise` | |
+| ℓ_g    | `AdditiveParams.lengthscale` | G s |
+| σ_g²   | `AdditiveParams.variance` | G |
+| σ_n²   | `AdditiveParams.noise` | |
 
 The posterior of one component given the sum: mean k_g(x, X) K_y⁻¹ y, variance σ_g² - k_g(x, X) K_y⁻¹ k_g(X, x).
 """
@@ -26,7 +26,7 @@ from infold.gp.training import Trained, differentiate, start_from, train
 _KERNEL = "matern52"
 
 
-class Data(NamedTuple):
+class AdditiveData(NamedTuple):
     """Grouped inputs and standardized values, padded to a bucket size."""
 
     x: Float[Array, "n G s"]
@@ -34,18 +34,18 @@ class Data(NamedTuple):
     mask: Bool[Array, " n"]
 
 
-class Params(NamedTuple):
+class AdditiveParams(NamedTuple):
     lengthscale: Float[Array, "G s"]
     variance: Float[Array, " G"]
     noise: Float[Array, ""]
 
 
-class Posterior(NamedTuple):
+class AdditivePosterior(NamedTuple):
     """The GP conditioned on data."""
 
-    params: Params
-    data: Data
-    exact: exact.Posterior
+    params: AdditiveParams
+    data: AdditiveData
+    exact: exact.ScalarPosterior
 
 
 def grouped(x: Float[np.ndarray, "n D"], size: int) -> Float[np.ndarray, "n G s"]:
@@ -57,21 +57,23 @@ def grouped(x: Float[np.ndarray, "n D"], size: int) -> Float[np.ndarray, "n G s"
 
 def make_data(
     x: Float[np.ndarray, "n D"], y: Float[np.ndarray, " n"], size: int, rows: int | None = None
-) -> Data:
+) -> AdditiveData:
     """Points in groups of `size` inputs, padded to `rows` rows (default: the bucket of N)."""
     rows = padding.bucket_size(len(x)) if rows is None else rows
-    return Data(
+    return AdditiveData(
         padding.pad_rows(grouped(x, size), rows),
         padding.pad_rows(y, rows),
         padding.row_mask(len(x), rows),
     )
 
 
-def unflatten(groups: int, size: int, flat: Float[Array, " p"]) -> Params:
+def unflatten(groups: int, size: int, flat: Float[Array, " p"]) -> AdditiveParams:
     """Parameters from the vector that training sees: logarithms of lengthscales, variances and noise."""
     values = jnp.exp(flat)
     n = groups * size
-    return Params(values[:n].reshape(groups, size), values[n : n + groups], values[n + groups])
+    return AdditiveParams(
+        values[:n].reshape(groups, size), values[n : n + groups], values[n + groups]
+    )
 
 
 def initial_params(groups: int, size: int) -> np.ndarray:
@@ -92,7 +94,7 @@ def parameter_bounds(groups: int, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def components(
-    params: Params, a: Float[Array, "n G s"], b: Float[Array, "m G s"]
+    params: AdditiveParams, a: Float[Array, "n G s"], b: Float[Array, "m G s"]
 ) -> Float[Array, "G n m"]:
     """The covariance of every component between all rows of a and b."""
 
@@ -102,23 +104,25 @@ def components(
     return jax.vmap(one, (1, 1, 0, 0))(a, b, params.lengthscale, params.variance)
 
 
-def infer(flat: Float[Array, " p"], data: Data) -> tuple[Float[Array, ""], Posterior]:
+def infer(
+    flat: Float[Array, " p"], data: AdditiveData
+) -> tuple[Float[Array, ""], AdditivePosterior]:
     """Log marginal likelihood of the sum, and the posterior, which is not differentiated."""
     n, groups, size = data.x.shape
     params = unflatten(groups, size, flat)
     k = jnp.sum(components(params, data.x, data.x), axis=0) + params.noise * jnp.eye(n)
     value, posterior = exact.infer(padding.identity_pad(k, data.mask), data.y, data.mask)
-    return value, Posterior(params, data, posterior)
+    return value, AdditivePosterior(params, data, posterior)
 
 
 @jax.jit
-def evaluate(flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
+def evaluate(flat: Array, data: AdditiveData) -> tuple[Array, Array, AdditivePosterior]:
     """The negative log marginal likelihood, its gradient, and the posterior."""
     return differentiate(lambda flat: infer(flat, data), flat)
 
 
 def fit(
-    data: Data, *, warm: np.ndarray | None = None, curvature: np.ndarray | None = None
+    data: AdditiveData, *, warm: np.ndarray | None = None, curvature: np.ndarray | None = None
 ) -> Trained:
     """The most likely parameters, from `warm`, with what is known of the curvature there, or from the initial ones."""
     _, groups, size = data.x.shape
@@ -126,14 +130,16 @@ def fit(
     return train(lambda flat: evaluate(flat, data), [start], parameter_bounds(groups, size))
 
 
-def _k_star(posterior: Posterior, group: Array, x: Float[Array, "m s"]) -> Float[Array, "m n"]:
+def _k_star(
+    posterior: AdditivePosterior, group: Array, x: Float[Array, "m s"]
+) -> Float[Array, "m n"]:
     params, data = posterior.params, posterior.data
     k = kernels.covariance(_KERNEL, x, data.x[:, group], params.lengthscale[group])
     return jnp.where(data.mask, params.variance[group] * k, 0.0)
 
 
 def predict(
-    posterior: Posterior, group: Int[Array, ""], x: Float[Array, "m s"]
+    posterior: AdditivePosterior, group: Int[Array, ""], x: Float[Array, "m s"]
 ) -> tuple[Array, Array]:
     """Mean and variance of one component at values x of its inputs."""
     return exact.predict(
@@ -142,7 +148,7 @@ def predict(
 
 
 def predict_with_gradients(
-    posterior: Posterior, group: Int[Array, ""], x: Float[Array, "m s"]
+    posterior: AdditivePosterior, group: Int[Array, ""], x: Float[Array, "m s"]
 ) -> Float[Array, "m 2+2*s"]:
     """The same as columns, followed by the gradients in x."""
     k_star = functools.partial(_k_star, posterior, group)

@@ -34,7 +34,7 @@ class Regression:
     """Learn the signal variance; otherwise it is 1."""
 
 
-class Data(NamedTuple):
+class RegressionData(NamedTuple):
     """Inputs and standardized values, padded to a bucket size."""
 
     x: Float[Array, "n D"]
@@ -42,25 +42,25 @@ class Data(NamedTuple):
     mask: Bool[Array, " n"]
 
 
-def make_data(x: np.ndarray, y: np.ndarray, size: int | None = None) -> Data:
+def make_data(x: np.ndarray, y: np.ndarray, size: int | None = None) -> RegressionData:
     """`x` and `y` padded to `size` rows (default: the bucket of N)."""
     size = padding.bucket_size(len(x)) if size is None else size
-    return Data(
+    return RegressionData(
         padding.pad_rows(x, size), padding.pad_rows(y, size), padding.row_mask(len(x), size)
     )
 
 
-class Params(NamedTuple):
+class RegressionParams(NamedTuple):
     lengthscale: Float[Array, " D"]
     noise: Float[Array, ""]
     variance: Float[Array, ""]
 
 
-def unflatten(settings: Regression, dimension: int, flat: Float[Array, " p"]) -> Params:
+def unflatten(settings: Regression, dimension: int, flat: Float[Array, " p"]) -> RegressionParams:
     """Parameters from the vector that training sees."""
     values = jnp.exp(flat)
     variance = values[dimension + 1] if settings.learn_variance else jnp.ones(())
-    return Params(values[:dimension], values[dimension], variance)
+    return RegressionParams(values[:dimension], values[dimension], variance)
 
 
 # A density in the lengthscale itself, so its logarithm enters once more (C. Hvarfner et al., ICML 2024).
@@ -77,17 +77,17 @@ def _log_log_normal(log_value: Array, location: float, scale: float) -> Array:
     )
 
 
-class Posterior(NamedTuple):
+class RegressionPosterior(NamedTuple):
     """The GP conditioned on data."""
 
-    params: Params
-    data: Data
-    exact: exact.Posterior
+    params: RegressionParams
+    data: RegressionData
+    exact: exact.ScalarPosterior
 
 
 def infer(
-    settings: Regression, flat: Float[Array, " p"], data: Data
-) -> tuple[Float[Array, ""], Posterior]:
+    settings: Regression, flat: Float[Array, " p"], data: RegressionData
+) -> tuple[Float[Array, ""], RegressionPosterior]:
     """Log marginal likelihood, plus the log prior where one is set, and the posterior, which is not differentiated."""
     dimension = data.x.shape[1]
     params = unflatten(settings, dimension, flat)
@@ -98,16 +98,18 @@ def infer(
         location = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension)
         value += _log_log_normal(flat[:dimension], location, _LENGTHSCALE_SCALE)
         value += _log_log_normal(flat[dimension : dimension + 1], _NOISE_LOCATION, _NOISE_SCALE)
-    return value, Posterior(params, data, posterior)
+    return value, RegressionPosterior(params, data, posterior)
 
 
-def _covariance(settings: Regression, params: Params, data: Data) -> Array:
+def _covariance(settings: Regression, params: RegressionParams, data: RegressionData) -> Array:
     k = params.variance * kernels.covariance(settings.kernel, data.x, data.x, params.lengthscale)
     return padding.identity_pad(k + params.noise * jnp.eye(len(data.x)), data.mask)
 
 
 @functools.partial(jax.jit, static_argnames="settings")
-def evaluate(settings: Regression, flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
+def evaluate(
+    settings: Regression, flat: Array, data: RegressionData
+) -> tuple[Array, Array, RegressionPosterior]:
     """The negative objective, its gradient, and the posterior."""
     return differentiate(lambda flat: infer(settings, flat, data), flat)
 
@@ -137,21 +139,21 @@ def parameter_bounds(settings: Regression, dimension: int) -> tuple[np.ndarray, 
 
 def fit(
     settings: Regression,
-    data: Data,
+    data: RegressionData,
     *,
     warm: np.ndarray | None = None,
     curvature: np.ndarray | None = None,
-    max_warm_iterations: int = 3,
+    warm_iterations: int = 3,
 ) -> Trained:
     """The most likely parameters, from `warm`, with what is known of the curvature there, or from the initial ones."""
     dimension = data.x.shape[1]
-    start = start_from(initial_params(settings, dimension), warm, curvature, max_warm_iterations)
+    start = start_from(initial_params(settings, dimension), warm, curvature, warm_iterations)
     return train(
         lambda flat: evaluate(settings, flat, data), [start], parameter_bounds(settings, dimension)
     )
 
 
-def _k_star(settings: Regression, posterior: Posterior, x: Array) -> Float[Array, "m n"]:
+def _k_star(settings: Regression, posterior: RegressionPosterior, x: Array) -> Float[Array, "m n"]:
     params, data = posterior.params, posterior.data
     return jnp.where(
         data.mask,
@@ -161,7 +163,7 @@ def _k_star(settings: Regression, posterior: Posterior, x: Array) -> Float[Array
 
 
 def predict(
-    settings: Regression, posterior: Posterior, x: Float[Array, "m D"]
+    settings: Regression, posterior: RegressionPosterior, x: Float[Array, "m D"]
 ) -> tuple[Array, Array]:
     """Mean and variance of f at x."""
     return exact.predict(
@@ -170,7 +172,7 @@ def predict(
 
 
 def predict_with_gradients(
-    settings: Regression, posterior: Posterior, x: Float[Array, "m D"]
+    settings: Regression, posterior: RegressionPosterior, x: Float[Array, "m D"]
 ) -> Float[Array, "m 2+2*D"]:
     """The same as columns, followed by the gradients in x."""
     k_star = functools.partial(_k_star, settings, posterior)

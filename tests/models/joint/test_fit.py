@@ -8,7 +8,7 @@ import pytest
 from infold import problems
 from infold.models.joint import Encoder, FitSettings, JointModel, Priors, fit, joint
 
-QUICK = FitSettings(max_iterations=20)
+QUICK = FitSettings(iterations=20)
 
 
 def bent_surface(rng, n=150, dimension=20):
@@ -55,10 +55,10 @@ def test_warm_start_is_never_worse_than_where_it_started(small):
         model,
         key=1,
         warm=joint.flatten(cold.params),
-        settings=FitSettings(n_restarts=1, max_iterations=20),
+        settings=FitSettings(n_restarts=1, iterations=20),
     )
     assert warm.log_likelihood >= cold.log_likelihood
-    assert warm.training.n_evaluations > 0
+    assert warm.training.n_likelihoods > 0
 
 
 def test_training_goes_further_with_the_curvature_kept(rng):
@@ -67,10 +67,10 @@ def test_training_goes_further_with_the_curvature_kept(rng):
     x = rng.uniform(size=(50, problem.dimension))
     y = np.array([problem.observe(point, 0, i) for i, point in enumerate(x)])
     model = JointModel(encoder=Encoder(n_features=5), priors=Priors(weight_deviation=1.0))
-    settings = FitSettings(n_restarts=0, max_warm_iterations=2)
+    settings = FitSettings(n_restarts=0, warm_iterations=2)
     gain = []
     for key in range(4):
-        first = fit(x[:40], y[:40], model, key=key, settings=FitSettings(max_iterations=50))
+        first = fit(x[:40], y[:40], model, key=key, settings=FitSettings(iterations=50))
         kept = dropped = first
         for n in range(41, 51):
             last = kept.training
@@ -92,10 +92,8 @@ def test_training_goes_further_with_the_curvature_kept(rng):
 
 def test_fit_says_whether_it_converged(small):
     x, y, model = small
-    assert not fit(x, y, model, key=0, settings=FitSettings(max_iterations=2)).converged
-    assert fit(
-        x, y, model, key=0, settings=FitSettings(max_iterations=2000, tolerance=1e-3)
-    ).converged
+    assert not fit(x, y, model, key=0, settings=FitSettings(iterations=2)).converged
+    assert fit(x, y, model, key=0, settings=FitSettings(iterations=2000, tolerance=1e-3)).converged
 
 
 def test_users_float32_is_unaffected(small):
@@ -124,7 +122,7 @@ from infold.models.joint import Decoder, Encoder, FitSettings, JointModel, fit
 
 rng = np.random.default_rng(0)
 model = JointModel(encoder=Encoder(n_features=10), decoder=Decoder(kind="KIND"))
-fitted = fit(rng.uniform(size=(300, 1000)), rng.normal(size=300), model, key=0, settings=FitSettings(max_iterations=2))
+fitted = fit(rng.uniform(size=(300, 1000)), rng.normal(size=300), model, key=0, settings=FitSettings(iterations=2))
 x = fitted.decode(rng.uniform(size=(2, 10)))
 assert x.shape == (2, 1000) and np.all((x > 0) & (x < 1))
 print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1)) / 2**20)

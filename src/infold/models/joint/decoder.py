@@ -114,7 +114,7 @@ def infer(
     warped: Float[Array, "n D"],
     mask: Bool[Array, " n"],
     noise: Float[Array, ""],
-) -> tuple[Float[Array, ""], kronecker.Posterior]:
+) -> tuple[Float[Array, ""], kronecker.KroneckerPosterior]:
     """log p(X~ | Z) and the posterior of every kernel's outputs, stacked. Padded rows of `warped` are zero."""
     b, x = _by_kernel(
         decoder, coregionalization(decoder, params, warped.shape[1]), _to_blocks(decoder, warped)
@@ -136,7 +136,7 @@ def _k_star(
 def mean(
     kernel: str,
     params: DecoderParams,
-    posterior: kronecker.Posterior,
+    posterior: kronecker.KroneckerPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
@@ -150,7 +150,7 @@ def mean(
 def slopes(
     kernel: str,
     params: DecoderParams,
-    posterior: kronecker.Posterior,
+    posterior: kronecker.KroneckerPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
@@ -178,7 +178,7 @@ def slopes(
 def slope(
     kernel: str,
     params: DecoderParams,
-    posterior: kronecker.Posterior,
+    posterior: kronecker.KroneckerPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, " d"],
@@ -200,7 +200,7 @@ def slope(
 def mean_and_variance(
     kernel: str,
     params: DecoderParams,
-    posterior: kronecker.Posterior,
+    posterior: kronecker.KroneckerPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],

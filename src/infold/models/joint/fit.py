@@ -15,7 +15,7 @@ from infold.gp.outputs import Standardization
 from infold.gp.training import Start, Trained, differentiate, train
 from infold.models.joint import encoder as enc
 from infold.models.joint import joint
-from infold.models.joint.joint import Data, JointModel, Params, Posterior
+from infold.models.joint.joint import JointData, JointModel, JointParams, JointPosterior
 from infold.models.joint.warp import expected_squash
 
 
@@ -25,18 +25,18 @@ class FitSettings:
 
     n_restarts: int = 1
     """Fresh random starts beside the warm one; at least one is made when there is no warm start."""
-    max_iterations: int = 200
+    iterations: int = 200
     """Quasi-Newton iterations per start."""
-    max_warm_iterations: int | None = None
+    warm_iterations: int | None = None
     """Iterations from the warm start; None: the same."""
     tolerance: float = 1e-6
     """Stop when the objective improves by less than this, relatively."""
 
     def __post_init__(self) -> None:
         _checks.at_least("n_restarts", self.n_restarts, 0)
-        _checks.at_least("max_iterations", self.max_iterations, 1)
-        if self.max_warm_iterations is not None:
-            _checks.at_least("max_warm_iterations", self.max_warm_iterations, 1)
+        _checks.at_least("iterations", self.iterations, 1)
+        if self.warm_iterations is not None:
+            _checks.at_least("warm_iterations", self.warm_iterations, 1)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Fit:
     """A trained model, how its training went, and its predictions in the caller's units."""
 
     model: JointModel
-    posterior: Posterior
+    posterior: JointPosterior
     dimension: int
     standardization: Standardization
     training: Trained
@@ -59,7 +59,7 @@ class Fit:
         return self.training.converged
 
     @property
-    def params(self) -> Params:
+    def params(self) -> JointParams:
         return self.posterior.params
 
     @float64
@@ -87,7 +87,9 @@ class Fit:
 
 
 @functools.partial(jax.jit, static_argnames="model")
-def evaluate(model: JointModel, flat: Array, data: Data) -> tuple[Array, Array, Posterior]:
+def evaluate(
+    model: JointModel, flat: Array, data: JointData
+) -> tuple[Array, Array, JointPosterior]:
     """The negative joint objective, its gradient in the vector of all parameters, and the posterior there."""
     return differentiate(
         lambda flat: joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data),
@@ -133,15 +135,13 @@ def fit(
     starts: list[Start] = []
     if warm is not None:
         warm = _checks.finite_array("warm", warm, (joint.n_parameters(model, dimension),))
-        limit = settings.max_warm_iterations
+        limit = settings.warm_iterations
         starts.append(
-            Start("warm", warm, settings.max_iterations if limit is None else limit, curvature)
+            Start("warm", warm, settings.iterations if limit is None else limit, curvature)
         )
     for _ in range(max(settings.n_restarts, 0 if starts else 1)):
         starts.append(
-            Start(
-                "fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.max_iterations
-            )
+            Start("fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.iterations)
         )
 
     trained = train(
@@ -152,7 +152,7 @@ def fit(
     )
     return Fit(
         model=model,
-        posterior=trained.extra,
+        posterior=trained.posterior,
         dimension=dimension,
         standardization=standardization,
         training=trained,

@@ -2,8 +2,8 @@
 
 | symbol | code | shape |
 |--------|------|-------|
-| X~, y | `Data.warped`, `Data.y` | n D, n |
-| Z = h(X) | `Posterior.z` | n d |
+| X~, y | `JointData.warped`, `JointData.y` | n D, n |
+| Z = h(X) | `JointPosterior.z` | n d |
 | L of Eq. (7) | the first that `infer` returns | |
 """
 
@@ -60,7 +60,7 @@ class JointModel:
         _checks.one_of("kernel", self.kernel, kernels.KERNELS)
 
 
-class Params(NamedTuple):
+class JointParams(NamedTuple):
     encoder: EncoderParams
     response: ResponseParams
     decoder: DecoderParams
@@ -77,7 +77,7 @@ class Params(NamedTuple):
         return jnp.exp(self.log_noise[-1])
 
 
-class Data(NamedTuple):
+class JointData(NamedTuple):
     """Observations padded to a bucket size."""
 
     inputs: Float[Array, "n D"]  # what the encoder sees, X~ or X
@@ -86,11 +86,13 @@ class Data(NamedTuple):
     mask: Bool[Array, " n"]
 
 
-def make_data(model: JointModel, x: np.ndarray, y: np.ndarray, size: int | None = None) -> Data:
+def make_data(
+    model: JointModel, x: np.ndarray, y: np.ndarray, size: int | None = None
+) -> JointData:
     """Inputs in the unit cube and standardized values, padded to `size` rows (default: the bucket of N)."""
     n = x.shape[0]
     size = padding.bucket_size(n) if size is None else size
-    return Data(
+    return JointData(
         inputs=padding.pad_rows(model.encoder.inputs(x), size),
         warped=padding.pad_rows(probit(x), size),
         y=padding.pad_rows(y, size),
@@ -104,7 +106,7 @@ def _log_normal_density(values: Array, mean: float, deviation: float) -> Array:
     )
 
 
-def _log_prior(priors: Priors, params: Params) -> Array:
+def _log_prior(priors: Priors, params: JointParams) -> Array:
     total = jnp.zeros(())
     if priors.weight_deviation is not None:
         for w in params.encoder.weights:
@@ -117,17 +119,19 @@ def _log_prior(priors: Priors, params: Params) -> Array:
     return total
 
 
-class Posterior(NamedTuple):
+class JointPosterior(NamedTuple):
     """The model conditioned on data."""
 
-    params: Params
+    params: JointParams
     z: Float[Array, "n d"]
     mask: Bool[Array, " n"]
-    response: exact.Posterior
-    decoder: kronecker.Posterior
+    response: exact.ScalarPosterior
+    decoder: kronecker.KroneckerPosterior
 
 
-def infer(model: JointModel, params: Params, data: Data) -> tuple[Float[Array, ""], Posterior]:
+def infer(
+    model: JointModel, params: JointParams, data: JointData
+) -> tuple[Float[Array, ""], JointPosterior]:
     """log p(y | Z) + (1/D) log p(X~ | Z), Eq. (7), plus the log prior where one is set, and both GPs conditioned on `data`.
 
     Only the first is differentiated.
@@ -139,16 +143,16 @@ def infer(model: JointModel, params: Params, data: Data) -> tuple[Float[Array, "
         model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise
     )
     value = fit_y + fit_x / data.warped.shape[1] + _log_prior(model.priors, params)
-    return value, Posterior(params, z, data.mask, response, decoder)
+    return value, JointPosterior(params, z, data.mask, response, decoder)
 
 
 @functools.lru_cache(maxsize=64)
-def _template(model: JointModel, dimension: int) -> Params:
+def _template(model: JointModel, dimension: int) -> JointParams:
     """Parameters of the right shapes; their values mean nothing."""
     return initial_params(model, np.full((1, dimension), 0.5), np.random.default_rng(0))
 
 
-def flatten(params: Params) -> np.ndarray:
+def flatten(params: JointParams) -> np.ndarray:
     """All parameters as one vector."""
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(params)])
 
@@ -158,7 +162,7 @@ def n_parameters(model: JointModel, dimension: int) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(_template(model, dimension)))
 
 
-def unflatten(model: JointModel, dimension: int, flat: Float[Array, " p"]) -> Params:
+def unflatten(model: JointModel, dimension: int, flat: Float[Array, " p"]) -> JointParams:
     """The inverse of `flatten`."""
     leaves, structure = jax.tree.flatten(_template(model, dimension))
     ends = np.cumsum([leaf.size for leaf in leaves])
@@ -169,10 +173,10 @@ def unflatten(model: JointModel, dimension: int, flat: Float[Array, " p"]) -> Pa
     return jax.tree.unflatten(structure, parts)
 
 
-def initial_params(model: JointModel, x: np.ndarray, rng: np.random.Generator) -> Params:
+def initial_params(model: JointModel, x: np.ndarray, rng: np.random.Generator) -> JointParams:
     """A fresh start of training for data `x`."""
     d = model.encoder.n_features
-    return Params(
+    return JointParams(
         encoder=enc.initial_params(model.encoder, model.encoder.inputs(x), rng),
         response=res.initial_params(d),
         decoder=dec.initial_params(model.decoder, d, probit(x)),
@@ -199,7 +203,7 @@ def parameter_bounds(model: JointModel, dimension: int) -> tuple[np.ndarray, np.
 
     def side(i: int) -> np.ndarray:
         free = (-np.inf, np.inf)[i]
-        filled = Params(
+        filled = JointParams(
             encoder=jax.tree.map(lambda a: np.full_like(a, free), template.encoder),
             response=ResponseParams(
                 np.full_like(template.response.log_lengthscale, _LOG_LENGTHSCALE[i]),
@@ -217,7 +221,9 @@ def parameter_bounds(model: JointModel, dimension: int) -> tuple[np.ndarray, np.
     return side(0), side(1)
 
 
-def predict(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> tuple[Array, Array]:
+def predict(
+    model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"]
+) -> tuple[Array, Array]:
     """Mean and variance of the response surface at features z, in standardized units."""
     return res.predict(
         model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z
@@ -225,7 +231,7 @@ def predict(model: JointModel, posterior: Posterior, z: Float[Array, "m d"]) -> 
 
 
 def predict_with_gradients(
-    model: JointModel, posterior: Posterior, z: Float[Array, "m d"]
+    model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"]
 ) -> Float[Array, "m 2+2*d"]:
     """The same as columns, followed by the gradients in z."""
     return res.predict_with_gradients(
@@ -234,7 +240,7 @@ def predict_with_gradients(
 
 
 def decoder_mean(
-    model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int
+    model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"], dimension: int
 ) -> Float[Array, "m D"]:
     """μ(z), the decoder's posterior mean before squashing."""
     return dec.mean(
@@ -249,7 +255,7 @@ def decoder_mean(
 
 
 def decoder_slopes(
-    model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int
+    model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"], dimension: int
 ) -> Float[Array, "m D d"]:
     """The Jacobian of μ at every z."""
     return dec.slopes(
@@ -265,7 +271,7 @@ def decoder_slopes(
 
 def decoder_slope(
     model: JointModel,
-    posterior: Posterior,
+    posterior: JointPosterior,
     z: Float[Array, " d"],
     output: Int[Array, ""],
     feature: Int[Array, ""],
@@ -284,7 +290,7 @@ def decoder_slope(
 
 
 def decode(
-    model: JointModel, posterior: Posterior, z: Float[Array, "m d"], dimension: int
+    model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"], dimension: int
 ) -> tuple[Array, Array]:
     """Mean and variance of the decoder's outputs at z; `expected_squash` makes them the reconstruction."""
     return dec.mean_and_variance(

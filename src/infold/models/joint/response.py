@@ -59,7 +59,7 @@ def _k_star(
 def predict(
     kernel: str,
     params: ResponseParams,
-    posterior: exact.Posterior,
+    posterior: exact.ScalarPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
@@ -71,7 +71,7 @@ def predict(
 def predict_with_gradients(
     kernel: str,
     params: ResponseParams,
-    posterior: exact.Posterior,
+    posterior: exact.ScalarPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
