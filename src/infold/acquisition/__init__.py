@@ -1,1 +1,1 @@
-"""Where to evaluate next: acquisition functions, the Lipschitz region and the search for their maximum."""
+"""Where to evaluate next: acquisition functions, regions, and the search for a maximum."""

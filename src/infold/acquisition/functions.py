@@ -7,13 +7,17 @@
 | u      | `u` | (y_min - μ) / σ |
 | β      | `beta` | weight of σ in UCB |
 
-Improvement-based functions underflow far from the optimum, so they are computed as logarithms, with the same maximizer.
-They are a few operations per point, in NumPy, with their derivatives written out: nothing to compile.
+Functions of the improvement underflow far from the optimum, so they are computed as logarithms,
+which have the same maximizer. They take a few operations per point, in NumPy, with their
+derivatives written out: nothing to compile.
+
+To add one, write a class here and list it in `FUNCTIONS`.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -21,37 +25,46 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from infold import _checks
 
-NAMES = ("ei", "pi", "ucb")
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _TAIL = -20.0  # the two forms of r agree to 1e-11 here; below, the first loses digits like u²
 
 
-@dataclass(frozen=True, kw_only=True)
-class Acquisition:
-    """Settings of the acquisition function."""
+class Value(NamedTuple):
+    """What the search maximizes, and its derivatives in mean and variance."""
 
-    name: str = "ei"
-    """One of `NAMES`."""
-    beta: float = math.sqrt(3.0)
-    """Weight of the standard deviation in UCB."""
+    value: Float[np.ndarray, " m"]
+    in_mean: Float[np.ndarray, " m"]
+    in_variance: Float[np.ndarray, " m"]
 
-    def __post_init__(self) -> None:
-        _checks.one_of("acquisition", self.name, NAMES)
+
+class Acquisition(ABC):
+    """How much is to be gained by an evaluation: a frozen dataclass of settings."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def evaluate(
+        self, mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], y_min: float
+    ) -> Value:
+        """Return value and derivatives where f has this mean and variance."""
 
 
 def improvement(u: Float[np.ndarray, " m"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """log h, Φ/h and φ/h of h(u) = u Φ(u) + φ(u), accurate to a relative 1e-10 for u in [-1e5, 1e5] in float64."""
+    """Return log h, Φ/h and φ/h of h(u) = u Φ(u) + φ(u).
+
+    Accurate to a relative 1e-10 for u in [-1e5, 1e5] in float64.
+    """
     near = np.maximum(u, -1.0)
-    phi, cdf = np.exp(-0.5 * near**2 - _LOG_SQRT_2PI), ndtr(near)
+    phi = np.exp(-0.5 * near**2 - _LOG_SQRT_2PI)
+    cdf = ndtr(near)
     h = near * cdf + phi
     # For u < -1, h = φ r with r = 1 + u Φ/φ, and Φ/φ is a scaled complementary error function.
     below = np.minimum(u, -1.0)
     mills = math.sqrt(0.5 * math.pi) * erfcx(-below / math.sqrt(2.0))
     # Asymptotic series of r in v = 1/u²: v (1 - 3v + 15v² - 105v³ + 945v⁴ - ...)
     v = 1.0 / np.minimum(u, _TAIL) ** 2
-    series = v * (
-        1.0 + v * (-3.0 + v * (15.0 + v * (-105.0 + v * (945.0 + v * (-10395.0 + v * 135135.0)))))
-    )
+    tail = 945.0 + v * (-10395.0 + v * 135135.0)
+    series = v * (1.0 + v * (-3.0 + v * (15.0 + v * (-105.0 + v * tail))))
     r = np.where(u > _TAIL, 1.0 + np.maximum(below, _TAIL) * mills, series)
     return (
         np.where(u > -1.0, np.log(h), -0.5 * below**2 - _LOG_SQRT_2PI + np.log(r)),
@@ -60,50 +73,57 @@ def improvement(u: Float[np.ndarray, " m"]) -> tuple[np.ndarray, np.ndarray, np.
     )
 
 
-class Value(NamedTuple):
-    """What the search maximizes and its derivatives."""
-
-    value: Float[np.ndarray, " m"]
-    in_mean: Float[np.ndarray, " m"]
-    in_variance: Float[np.ndarray, " m"]
-
-
-def log_expected_improvement(
-    mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], y_min: float
-) -> Value:
+@dataclass(frozen=True, kw_only=True)
+class ExpectedImprovement(Acquisition):
     """log E[max(y_min - f, 0)], Eq. (3)."""
-    sigma = np.sqrt(variance)
-    log_h, cdf, phi = improvement((y_min - mean) / sigma)
-    return Value(np.log(sigma) + log_h, -cdf / sigma, 0.5 * phi / variance)
+
+    name: ClassVar[str] = "ei"
+
+    def evaluate(
+        self, mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], y_min: float
+    ) -> Value:
+        sigma = np.sqrt(variance)
+        log_h, cdf, phi = improvement((y_min - mean) / sigma)
+        return Value(np.log(sigma) + log_h, -cdf / sigma, 0.5 * phi / variance)
 
 
-def log_probability_of_improvement(
-    mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], y_min: float
-) -> Value:
+@dataclass(frozen=True, kw_only=True)
+class ProbabilityOfImprovement(Acquisition):
     """log P(f < y_min), Eq. (2)."""
-    sigma = np.sqrt(variance)
-    u = (y_min - mean) / sigma
-    slope = math.sqrt(2.0 / math.pi) / erfcx(-u / math.sqrt(2.0))  # φ/Φ
-    return Value(log_ndtr(u), -slope / sigma, -0.5 * slope * u / variance)
+
+    name: ClassVar[str] = "pi"
+
+    def evaluate(
+        self, mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], y_min: float
+    ) -> Value:
+        sigma = np.sqrt(variance)
+        u = (y_min - mean) / sigma
+        slope = math.sqrt(2.0 / math.pi) / erfcx(-u / math.sqrt(2.0))  # φ/Φ
+        return Value(log_ndtr(u), -slope / sigma, -0.5 * slope * u / variance)
 
 
-def upper_confidence_bound(
-    mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], beta: float
-) -> Value:
+@dataclass(frozen=True, kw_only=True)
+class UpperConfidenceBound(Acquisition):
     """-μ + β σ, Eq. (4)."""
-    sigma = np.sqrt(variance)
-    return Value(-mean + beta * sigma, np.full_like(mean, -1.0), 0.5 * beta / sigma)
+
+    name: ClassVar[str] = "ucb"
+    beta: float = math.sqrt(3.0)
+    """Weight of the standard deviation."""
+
+    def evaluate(
+        self, mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"], y_min: float
+    ) -> Value:
+        sigma = np.sqrt(variance)
+        return Value(-mean + self.beta * sigma, np.full_like(mean, -1.0), 0.5 * self.beta / sigma)
 
 
-def evaluate(
-    acquisition: Acquisition,
-    mean: Float[np.ndarray, " m"],
-    variance: Float[np.ndarray, " m"],
-    y_min: float,
-) -> Value:
-    """log EI, log PI or UCB."""
-    if acquisition.name == "ei":
-        return log_expected_improvement(mean, variance, y_min)
-    if acquisition.name == "pi":
-        return log_probability_of_improvement(mean, variance, y_min)
-    return upper_confidence_bound(mean, variance, acquisition.beta)
+FUNCTIONS: dict[str, type[Acquisition]] = {
+    function.name: function
+    for function in (ExpectedImprovement, ProbabilityOfImprovement, UpperConfidenceBound)
+}
+NAMES = tuple(FUNCTIONS)
+
+
+def by_name(name: str) -> Acquisition:
+    """Return the acquisition function of that name, with its default settings."""
+    return FUNCTIONS[_checks.one_of("acquisition", name, NAMES)]()

@@ -1,35 +1,36 @@
-"""Maximization of an acquisition function: random search, the best few, gradient ascent of all of them as one batch.
+"""Maximization of an acquisition function: many candidates, the best few, ascent of these as one
+batch.
 
-The feasible set enters only as a projection, so the cube and the Lipschitz region are one algorithm: projected gradient steps
-of Barzilai-Borwein length, shortened where the function does not rise enough. The paper runs L-BFGS-B in the cube and an
-interior-point method in the region, start by start; both are what the tests compare with, and the second is kept.
+The region enters as candidates and a projection, so all regions are one algorithm: projected
+gradient steps of Barzilai-Borwein length, shortened where the function does not rise enough. The
+paper runs L-BFGS-B in the cube and an interior-point method in the Lipschitz region, start by
+start; the tests compare with both.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.optimize
 from jaxtyping import Bool, Float
 
-from infold._types import Array
-from infold.acquisition import functions, lipschitz
+from infold import _checks
 from infold.acquisition.functions import Acquisition
-from infold.acquisition.lipschitz import Region
+from infold.acquisition.regions import Region
+from infold.models.base import Predictions, SmoothSurface, Surface
 
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 Projection = Callable[[np.ndarray], np.ndarray]
 
-_MEMORY = 5  # values a step is compared with: rising above the worst of them is enough, which lets long steps through
+_BATCH = 25  # points per compiled evaluation of a gradient
+_MEMORY = 5  # recent values of which a step must beat only the worst, which lets long steps through
 _SUFFICIENT = 1e-4  # Armijo's constant
 _SHORTEST = 1e-10  # a start that moves by less has converged
-_GAIN = 1e-3  # so has one that gains less over as many iterations as are compared: a thousandth of EI, PI or a deviation
-_SIFT_AFTER, _SIFT_TO = (
-    5,
-    25,
-)  # from then on only the best starts are followed: the others would not overtake them
+_GAIN = 1e-3  # so has one that gains less in _MEMORY steps: a thousandth of EI, PI or a deviation
+_SIFT_AFTER = 5  # steps after which only the best starts are followed: others do not overtake them
+_SIFT_TO = 25  # so many of them
+_ROUNDS = 8  # of random steps where there are no gradients
+_REACH = 0.1  # deviation of the first of these steps, halved every round
 
 
 class Found(NamedTuple):
@@ -39,70 +40,172 @@ class Found(NamedTuple):
     value: float
 
 
-class Predictions(NamedTuple):
-    """Mean and variance of a response surface at m points, and their gradients in the point."""
-
-    mean: Float[np.ndarray, " m"]
-    variance: Float[np.ndarray, " m"]
-    mean_gradient: Float[np.ndarray, "m d"]
-    variance_gradient: Float[np.ndarray, "m d"]
-
-
 @dataclass(frozen=True)
 class Objective:
-    """An acquisition function on a response surface, as the search wants it."""
+    """An acquisition function on a response surface: what the search maximizes."""
 
     acquisition: Acquisition
-    y_min: float
-    predict: Callable[[np.ndarray], Array]
-    """Mean and variance at points, as two rows."""
-    predict_with_gradients: Callable[[np.ndarray], Array]
-    """The columns of `Predictions` side by side, at exactly `batch` points: not to be compiled for every number of them."""
-    batch: int
+    surface: Surface
+    batch: int = _BATCH
+    """Points per evaluation of gradients, always the same number: each compiles a program."""
 
     def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
-        mean, variance = np.asarray(self.predict(z))
-        return functions.evaluate(self.acquisition, mean, variance, self.y_min).value
+        """Return the acquisition function at z."""
+        mean, variance = self.surface.predict(z)
+        return self.acquisition.evaluate(mean, variance, self.surface.y_min).value
 
-    def predictions(self, z: Float[np.ndarray, "m d"]) -> Predictions:
-        """Predictions at any number of points, in batches."""
+    def predict(self, z: Float[np.ndarray, "m d"]) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance at a few points, without compiling for their number."""
+        if isinstance(self.surface, SmoothSurface):
+            return self._predictions(self.surface, z)[:2]
+        return self.surface.predict(z)
+
+    def _predictions(self, surface: SmoothSurface, z: Float[np.ndarray, "m d"]) -> Predictions:
         padded = np.concatenate([z, np.repeat(z[-1:], -len(z) % self.batch, axis=0)])
-        parts = [
-            self.predict_with_gradients(part)
-            for part in np.split(padded, len(padded) // self.batch)
-        ]
-        columns = np.concatenate(parts)[: len(z)]
-        d = z.shape[1]
-        return Predictions(columns[:, 0], columns[:, 1], columns[:, 2 : 2 + d], columns[:, 2 + d :])
+        batches = np.split(padded, len(padded) // self.batch)
+        parts = [surface.predict_with_gradients(batch) for batch in batches]
+        return Predictions(*(np.concatenate(rows)[: len(z)] for rows in zip(*parts, strict=True)))
 
     def value_and_gradient(
         self, z: Float[np.ndarray, "m d"]
     ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, "m d"]]:
-        p = self.predictions(z)
-        value = functions.evaluate(self.acquisition, p.mean, p.variance, self.y_min)
-        return value.value, value.in_mean[:, None] * p.mean_gradient + value.in_variance[
-            :, None
-        ] * p.variance_gradient
+        """Return the acquisition function at z and its gradient, which the surface must have."""
+        assert isinstance(self.surface, SmoothSurface)
+        p = self._predictions(self.surface, z)
+        value = self.acquisition.evaluate(p.mean, p.variance, self.surface.y_min)
+        in_mean = value.in_mean[:, None] * p.mean_gradient
+        in_variance = value.in_variance[:, None] * p.variance_gradient
+        return value.value, in_mean + in_variance
 
 
-def fixing(
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How hard to search."""
+
+    n_candidates: int = 5000
+    """Points of the random search."""
+    n_starts: int = 100
+    """The best of them start a gradient search."""
+    search_iterations: int = 30
+    """Iterations of the gradient search."""
+    vary_best: bool = False
+    """Half of the candidates are variations of the best evaluations."""
+    keep_best: bool = False
+    """The best evaluation is a candidate itself."""
+
+    def __post_init__(self) -> None:
+        _checks.at_least("search_iterations", self.search_iterations, 1)
+        _checks.at_least("n_starts", self.n_starts, 1)
+        _checks.at_least("n_candidates", self.n_candidates, self.n_starts)
+
+    def objective(self, acquisition: Acquisition, surface: Surface) -> Objective:
+        """Return what is maximized, in batches that suit the number of starts."""
+        return Objective(acquisition, surface, min(self.n_starts, _BATCH))
+
+    def maximize(self, objective: Objective, region: Region, rng: np.random.Generator) -> Found:
+        """Return the best point of the region that was found.
+
+        Between discrete values the acquisition function says nothing, and a maximum there, rounded
+        to a known point, would be found again and again. So discrete coordinates are searched among
+        the candidates alone.
+        """
+        candidates = self._candidates(objective.surface, region, rng)
+        rounding = objective.surface.rounding
+        if rounding is not None:
+            candidates = rounding.snap(candidates)
+        starts = best_starts(objective.value, candidates, self.n_starts)
+        return self.climb(objective, region, starts, rng)
+
+    def climb(
+        self,
+        objective: Objective,
+        region: Region,
+        starts: Float[np.ndarray, "m d"],
+        rng: np.random.Generator,
+    ) -> Found:
+        """Return the best point that is reached from the starts."""
+        rounding = objective.surface.rounding
+        fixed = np.zeros(starts.shape[1], dtype=bool) if rounding is None else rounding.coordinates
+        if not isinstance(objective.surface, SmoothSurface):
+            return random_ascent(objective.value, region.project, starts, fixed, rng)
+        value_and_gradient: ValueAndGradient = objective.value_and_gradient
+        if np.any(fixed):
+            value_and_gradient = holding(value_and_gradient, fixed)
+        return projected_ascent(
+            value_and_gradient, region.project, starts, max_iterations=self.search_iterations
+        )
+
+    def _candidates(
+        self, surface: Surface, region: Region, rng: np.random.Generator
+    ) -> Float[np.ndarray, "n d"]:
+        if not self.vary_best:
+            candidates = region.sample(self.n_candidates, rng)
+        else:
+            half = self.n_candidates // 2
+            varied = variations(surface.promising, self.n_candidates - half, rng)
+            candidates = np.concatenate([region.sample(half, rng), region.project(varied)])
+        if self.keep_best:
+            candidates[0] = surface.promising[0]
+        return candidates
+
+
+def variations(
+    points: Float[np.ndarray, "k d"], n: int, rng: np.random.Generator
+) -> Float[np.ndarray, "n d"]:
+    """Vary randomly chosen points of the cube.
+
+    Half of the variations move a few coordinates a little, the others give one to three of them any
+    value: the gradient search does not get from one choice of a categorical parameter to another.
+    """
+    d = points.shape[1]
+    varied = points[rng.integers(len(points), size=n)]
+    near, far = np.array_split(varied, 2)
+    moved = rng.uniform(size=near.shape) < min(1.0, 20.0 / d)
+    near = np.clip(near + moved * 0.1 * rng.normal(size=near.shape), 0.0, 1.0)
+    replaced = rng.uniform(size=far.shape).argsort(axis=1) < rng.integers(1, 4, size=(len(far), 1))
+    far = np.where(replaced, rng.uniform(size=far.shape), far)
+    return np.concatenate([near, far])
+
+
+def holding(
     value_and_gradient: ValueAndGradient, coordinates: Bool[np.ndarray, " d"]
 ) -> ValueAndGradient:
-    """The same function for a search that is not to move along these coordinates."""
+    """Return the function with no slope along these coordinates: a search leaves them alone."""
 
-    def fixed(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def held(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value, gradient = value_and_gradient(z)
         return value, np.where(coordinates, 0.0, gradient)
 
-    return fixed
+    return held
 
 
 def best_starts(
     value: Callable[[np.ndarray], np.ndarray], candidates: np.ndarray, n_starts: int
 ) -> np.ndarray:
-    """The `n_starts` candidates of the largest value."""
+    """Return the `n_starts` candidates of the largest value."""
     values = value(candidates)
     return candidates[np.argsort(np.where(np.isnan(values), -np.inf, values))[-n_starts:]]
+
+
+def random_ascent(
+    value: Callable[[np.ndarray], np.ndarray],
+    project: Projection,
+    starts: Float[np.ndarray, "m d"],
+    fixed: Bool[np.ndarray, " d"],
+    rng: np.random.Generator,
+) -> Found:
+    """Return the best point that shorter and shorter random steps reach, without gradients."""
+    z = project(starts)
+    f = value(z)
+    for round_ in range(_ROUNDS):
+        steps = _REACH * 0.5**round_ * rng.normal(size=z.shape)
+        trial = project(z + np.where(fixed, 0.0, steps))
+        f_trial = value(trial)
+        better = f_trial > f
+        z = np.where(better[:, None], trial, z)
+        f = np.where(better, f_trial, f)
+    winner = int(np.argmax(np.where(np.isfinite(f), f, -np.inf)))
+    return Found(z[winner], float(f[winner]))
 
 
 def projected_ascent(
@@ -113,16 +216,16 @@ def projected_ascent(
     max_iterations: int = 30,
     first_step: float = 0.05,
 ) -> Found:
-    """The best point that any start reaches. One evaluation per iteration of all starts that are still followed.
+    """Return the best point that any start reaches.
 
-    `first_step` is the length of the first step, in units of the cube's side.
+    Each iteration evaluates all starts that are still followed, once. `first_step` is the length of
+    the first step, in units of the cube's side.
     """
     z = project(starts)
     f, g = value_and_gradient(z)
-    best_z, best_f = z.copy(), f.copy()
-    kept = np.flatnonzero(
-        np.isfinite(f)
-    )  # the starts still followed; what follows holds their rows alone
+    best_z = z.copy()
+    best_f = f.copy()
+    kept = np.flatnonzero(np.isfinite(f))  # starts still followed; below are their rows alone
     z, f, g = z[kept], f[kept], g[kept]
     recent = np.repeat(f[None], _MEMORY, axis=0)
     earlier = f
@@ -136,9 +239,8 @@ def projected_ascent(
         if iteration == _SIFT_AFTER and np.sum(follow) > _SIFT_TO:
             follow &= best_f[kept] >= np.sort(best_f[kept])[-_SIFT_TO]
         if not np.all(follow):
-            kept, z, f, g, step, trial, earlier = (
-                a[follow] for a in (kept, z, f, g, step, trial, earlier)
-            )
+            kept, earlier, step = kept[follow], earlier[follow], step[follow]
+            z, f, g, trial = z[follow], f[follow], g[follow], trial[follow]
             recent = recent[:, follow]
         if not len(kept):
             break
@@ -157,52 +259,7 @@ def projected_ascent(
         f = np.where(accepted, f_trial, f)
         recent[iteration % _MEMORY] = f
         improved = f > best_f[kept]
-        best_f[kept[improved]], best_z[kept[improved]] = f[improved], z[improved]
+        best_f[kept[improved]] = f[improved]
+        best_z[kept[improved]] = z[improved]
     winner = int(np.argmax(np.where(np.isfinite(best_f), best_f, -np.inf)))
     return Found(best_z[winner], float(best_f[winner]))
-
-
-def trust_constr(
-    value_and_gradient: ValueAndGradient, region: Region, starts: Float[np.ndarray, "m d"]
-) -> Found:
-    """The same by SciPy's trust-region interior-point method, one start after the other: the paper's route."""
-
-    def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
-        f, g = value_and_gradient(z[None])
-        return -float(f[0]), -g[0]
-
-    def slack(z: np.ndarray) -> float:
-        index, distance = lipschitz.nearest(region, z[None])
-        return float(region.radii[index[0]] ** 2 - distance[0] ** 2)
-
-    def slack_gradient(z: np.ndarray) -> np.ndarray:
-        index, _ = lipschitz.nearest(region, z[None])
-        return -2.0 * (z - region.centers[index[0]])
-
-    d = starts.shape[1]
-    constraint = scipy.optimize.NonlinearConstraint(
-        slack, 0.0, np.inf, jac=slack_gradient, hess=scipy.optimize.BFGS()
-    )
-    best = Found(starts[0], -np.inf)
-    for start in np.clip(
-        lipschitz.project(region, starts), 1e-6, 1.0 - 1e-6
-    ):  # from a face of the cube it cannot move
-        with warnings.catch_warnings():
-            # The quasi-Newton update remarks on starts at which the function is flat.
-            warnings.filterwarnings("ignore", message="delta_grad == 0.0", category=UserWarning)
-            result = scipy.optimize.minimize(
-                negative,
-                start,
-                jac=True,
-                method="trust-constr",
-                bounds=scipy.optimize.Bounds(np.zeros(d), np.ones(d), keep_feasible=True),
-                constraints=constraint,
-                hess=scipy.optimize.BFGS(),
-                options={"maxiter": 200},
-            )
-        # Interior points end inside to within a tolerance; the comparison is between feasible points.
-        point = lipschitz.project(region, result.x[None])
-        value = float(value_and_gradient(point)[0][0])
-        if value > best.value:
-            best = Found(point[0], value)
-    return best

@@ -14,7 +14,7 @@ Key = tuple[int, int]
 """(seed, iteration): all randomness of a suggestion is drawn from it."""
 
 Cache = dict[str, Any]
-"""Warm starts: arrays by name, and the caches of methods and models inside, each under a name of its own.
+"""Warm starts: arrays by name, and the caches of methods and models inside, each under its name.
 
 A cache only saves time: without it a suggestion is as good, but takes longer.
 """
@@ -36,7 +36,7 @@ class Suggestion:
 
 @runtime_checkable
 class Method(Protocol):
-    """How the next points are chosen: a frozen dataclass of settings. Same arguments, same answer."""
+    """How points are chosen: a frozen dataclass of settings. Same arguments, same answer."""
 
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
         """Return q points to evaluate. Never raises on data."""

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ DESIGNS = ("sobol", "uniform")
 class RandomSearch:
     """Random search: the seed chooses the sequence, the iteration the place in it."""
 
+    name: ClassVar[str] = "random"
     design: str = "sobol"
     """One of `DESIGNS`."""
 
@@ -23,7 +25,7 @@ class RandomSearch:
         _checks.one_of("design", self.design, DESIGNS)
 
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
-        """The points number key[1] to key[1] + q - 1 of the sequence of key[0]."""
+        """Return the points number key[1] to key[1] + q - 1 of the sequence of key[0]."""
         seed, iteration = key
         if self.design == "uniform":
             points = [

@@ -1,12 +1,14 @@
-"""VAE-BO: a GP on the latent space of a variational autoencoder (R. Gómez-Bombarelli et al., ACS Central Science, 2018).
+"""VAE-BO: a GP on the latent space of a variational autoencoder (R. Gómez-Bombarelli et al., ACS
+Central Science, 2018).
 
-The autoencoder is trained on evaluations made before the run, which its budget does not count, and never again.
+The autoencoder is trained on evaluations made before the run, which its budget does not count, and
+never again.
 
 | symbol | code | shape |
 |--------|------|-------|
 | x~     | probit(x), what is reconstructed | D |
 | q(z given x) | N(`mean`, exp(`log_variance`)), from the encoder | d |
-| z      | searched in the range of the encoded pairs, 0.2 wider on either side, scaled to the unit cube | d |
+| z      | searched in the range of the encoded pairs, 0.2 wider, as the unit cube | d |
 | loss   | - log p(x~ given z) + KL(q(z given x), N(0, 1)) - log p(y given z), mean over pairs | |
 """
 
@@ -31,7 +33,7 @@ from infold._precision import float64
 from infold._types import Array
 from infold.compilation import user_folder
 from infold.gp.outputs import Standardization
-from infold.methods.low_dimensional import Embedding, LowDimensional
+from infold.models.embedded import Maps
 from infold.models.joint.warp import probit
 
 FORMAT, VERSION = "infold-vae", 1
@@ -39,35 +41,30 @@ _HIDDEN = 64  # units of the hidden layer of encoder, decoder and property predi
 _BATCH = 100  # pairs per step
 _RATE = 2e-3  # of Adam; the loss levels off within the default number of steps on the four problems
 _MARGIN = 0.2  # on either side of the encoded data, as the paper's code has it
-_PAIRS, _TRAINING = (
-    (2, 2),
-    (3, 2),
-)  # streams of randomness of a run's seed; (i,) alone is that of its initial point i
-_FIRST_TRIAL = (
-    1_000_000  # trial numbers of the extra evaluations, so that their noise is not that of the run
-)
+_PAIRS = (2, 2)  # streams of random numbers of a run's seed; (i,) is that of its initial point i
+_TRAINING = (3, 2)
+_FIRST_TRIAL = 1_000_000  # trial number of the extra evaluations: their noise is not the run's
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Vae(LowDimensional):
-    """Bayesian optimization in the latent space of an autoencoder trained on extra evaluations of a test problem."""
+class Autoencoder:
+    """The latent space of an autoencoder trained on extra evaluations of a test problem."""
 
     problem: str | None = None
-    """One of `infold.problems.NAMES`: what the extra evaluations are of."""
+    """One of `infold.problems.NAMES`: the test problem of the extra evaluations."""
     n_pairs: int = 500
     """Extra evaluations, at uniform points."""
     n_steps: int = 3000
     """Steps of training."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if importlib.util.find_spec("optax") is None:
             raise ImportError("vae needs optax: pip install 'infold[experiments]'")
         if self.problem is None:
             raise ValueError(
-                "problem = None: vae is trained on evaluations made before the run; "
-                f"expected the test problem that they are of, one of {', '.join(problems.NAMES)}"
+                "problem = None: vae is trained on evaluations made before the run; expected the "
+                f"test problem that they are of, one of {', '.join(problems.NAMES)}"
             )
         _checks.one_of("problem", self.problem, problems.NAMES)
         _checks.at_least("n_pairs", self.n_pairs, _BATCH)
@@ -77,20 +74,20 @@ class Vae(LowDimensional):
         return _n_weights(dimension, n_features) + 2 * n_features
 
     def parameters(self, dimension: int, n_features: int, seed: int) -> Float[np.ndarray, " p"]:
-        """Weights, then the limits of the encoded pairs."""
+        """Return weights, then the limits of the encoded pairs."""
         expected = problems.get(str(self.problem)).dimension
         if dimension != expected:
             raise ValueError(
-                f"the space has dimension {dimension}: {self.problem}, which vae was made for, has {expected}"
+                f"the space has dimension {dimension}: "
+                f"{self.problem}, which vae was made for, has {expected}"
             )
         trained = train(Task(str(self.problem), n_features, self.n_pairs, self.n_steps, seed))
         return np.concatenate([trained.weights, trained.low, trained.high])
 
-    def embedding(
-        self, parameters: Float[np.ndarray, " p"], dimension: int, n_features: int
-    ) -> Embedding:
+    def maps(self, parameters: Float[np.ndarray, " p"], dimension: int, n_features: int) -> Maps:
         weights, low, high = np.split(parameters, [-2 * n_features, -n_features])
-        low, width = low - _MARGIN, high - low + 2.0 * _MARGIN
+        low = low - _MARGIN
+        width = high + _MARGIN - low
 
         def place(x: np.ndarray) -> np.ndarray:
             return np.clip((encode(weights, x, n_features) - low) / width, 0.0, 1.0)
@@ -98,7 +95,7 @@ class Vae(LowDimensional):
         def point(v: np.ndarray) -> np.ndarray:
             return decode(weights, low + v * width, dimension)
 
-        return Embedding(place, point)
+        return Maps(place, point)
 
 
 class Task(NamedTuple):
@@ -130,7 +127,7 @@ def pairs(task: Task) -> tuple[Float[np.ndarray, "n D"], Float[np.ndarray, " n"]
 
 @functools.lru_cache(maxsize=8)
 def train(task: Task) -> Trained:
-    """The autoencoder of the task, from the user's cache folder where an earlier run has left it there."""
+    """Return the autoencoder of the task, from the cache folder where an earlier run left it."""
     constants = (_HIDDEN, _BATCH, _RATE)
     try:
         path = user_folder() / "vae" / ("-".join(map(str, (*task, *constants))) + ".json")
@@ -194,7 +191,7 @@ def _train(task: Task) -> Trained:
 
 
 def _layers(dimension: int, d: int) -> list[tuple[int, int]]:
-    """Inputs and outputs of each: two of the encoder, two of the decoder, two of the property predictor."""
+    """Return inputs and outputs of each layer: two each of encoder, decoder, predictor."""
     return [
         (dimension, _HIDDEN),
         (_HIDDEN, 2 * d),
@@ -236,7 +233,7 @@ def _network(first: Array, second: Array, inputs: Float[Array, "n i"]) -> Float[
 def loss(
     weights: Array, x: Float[Array, "n D"], y: Float[Array, " n"], key: Array, d: int
 ) -> Float[Array, ""]:
-    """The negative evidence lower bound of probits x and standardized values y, up to a constant, per pair."""
+    """Return the negative evidence lower bound per pair, of probits x and standardized y."""
     w = _unpack(weights, x.shape[1], d)
     mean, log_variance = jnp.split(_network(w[0], w[1], x), 2, axis=1)
     z = mean + jnp.exp(0.5 * log_variance) * jax.random.normal(key, mean.shape, dtype=mean.dtype)

@@ -1,0 +1,64 @@
+"""Where the acquisition function may be maximized: a region is projected onto, sampled and asked.
+
+To the search all regions are one algorithm. Which region is searched is a setting of the method: an
+object with a method `around` that makes the region for a response surface.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from infold.models.base import Surface
+
+
+class Region(ABC):
+    """A set of points of the unit cube."""
+
+    @abstractmethod
+    def project(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d"]:
+        """Return a point of the region near each z; points of the region stay."""
+
+    @abstractmethod
+    def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
+        """Draw points of the region that are worth a try."""
+
+    @abstractmethod
+    def contains(
+        self, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9
+    ) -> Bool[np.ndarray, " m"]:
+        """Tell which points belong to the region."""
+
+    def describe(self, z: Float[np.ndarray, " d"]) -> dict[str, Any]:
+        """Say what a person may want to know about the region at z."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Cube(Region):
+    """The box [0, upper]; the whole unit cube where every upper limit is 1."""
+
+    upper: Float[np.ndarray, " d"]
+    """Upper limits; a coordinate with the limit 0 is not searched."""
+
+    def project(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d"]:
+        return np.clip(z, 0.0, self.upper)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
+        return self.upper * rng.uniform(size=(n, len(self.upper)))
+
+    def contains(
+        self, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9
+    ) -> Bool[np.ndarray, " m"]:
+        return np.all((z >= -tolerance) & (z <= self.upper + tolerance), axis=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeCube:
+    """Search everywhere."""
+
+    def around(self, surface: Surface, rng: np.random.Generator) -> Region:
+        """Return the box of the surface."""
+        return Cube(surface.upper)

@@ -1,0 +1,215 @@
+"""Bayesian optimization: the one loop of all methods that have a model.
+
+One suggestion: fit the model; condition it on pending points; build the region; maximize the
+acquisition function on each of the model's surfaces; decode. Where the model fails the next one is
+tried: a fresh start of training, the full-space GP, a random point. Each step is logged and named
+in the proposal.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from infold._precision import float64
+from infold._threads import one_blas_thread_when_small
+from infold.acquisition import discrete
+from infold.acquisition.functions import Acquisition, ExpectedImprovement
+from infold.acquisition.regions import Region, WholeCube
+from infold.acquisition.search import Found, Objective, Search
+from infold.methods.base import Cache, Key, Suggestion
+from infold.methods.random import RandomSearch
+from infold.models.base import Fitted, Model, Surface
+from infold.models.full_space import FullSpaceGP
+from infold.record import History, Proposal
+
+_FIT = 1  # streams of random numbers within one suggestion; `Fitted.stream` is that of the search
+_FIT_AGAIN = 2
+_TROUBLE = (FloatingPointError, np.linalg.LinAlgError)
+_log = logging.getLogger(__name__)
+
+
+class RegionSettings(Protocol):
+    """Which region is searched."""
+
+    def around(self, surface: Surface, rng: np.random.Generator) -> Region:
+        """Return the region of a surface."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class BayesianOptimization:
+    """A model, a region and an acquisition function put together."""
+
+    name: str = ""
+    """What records and messages call it."""
+    model: Model = field(default_factory=FullSpaceGP)
+    """What is fitted to the evaluations."""
+    region: RegionSettings = field(default_factory=WholeCube)
+    """Where the acquisition function is maximized."""
+    acquisition: Acquisition = field(default_factory=ExpectedImprovement)
+    """What is maximized."""
+    search: Search = field(default_factory=Search)
+    """How hard to search."""
+
+    def __post_init__(self) -> None:
+        for name, kind in (("model", Model), ("acquisition", Acquisition), ("search", Search)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise ValueError(f"{name} = {value!r}: expected a {kind.__name__}")
+        if not hasattr(self.region, "around"):
+            raise ValueError(f"region = {self.region!r}: expected an object with a method around")
+
+    @property
+    def _label(self) -> str:
+        return self.name or type(self.model).__name__
+
+    @float64
+    @one_blas_thread_when_small
+    def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
+        """Return q points, one after the other: each is pending for the next."""
+        if history.n_succeeded == 0:
+            return _random_points(history, q, key, cache)
+        cache = dict(cache or {})
+        clock = Stopwatch()
+        points: list[np.ndarray] = []
+        proposals: list[Proposal] = []
+        fitted = None
+        try:
+            with clock("fit"):
+                fitted, fallback = self._fit(history, key, cache.get("model", {}))
+            cache["model"] = fitted.state
+            training = {**fitted.describe(), "fallback": fallback}
+            for i in range(q):
+                rng = np.random.default_rng([*key, *fitted.stream, i])
+                x, diagnostics = self._choose(fitted, history, rng, clock)
+                diagnostics = {**training, **diagnostics, "seconds": dict(clock.seconds)}
+                proposal = Proposal("", diagnostics)
+                points.append(x)
+                proposals.append(proposal)
+                history = history.with_pending(x, (proposal,))
+        except _TROUBLE as error:
+            rest = self._fall_back(error, history, q - len(points), key, cache)
+            points += list(rest.x)
+            proposals += rest.proposals
+            fitted = fitted or rest.fitted
+        return Suggestion(np.stack(points), tuple(proposals), cache, fitted)
+
+    @float64
+    @one_blas_thread_when_small
+    def fit(self, history: History, key: Key, cache: Cache | None = None) -> Fitted:
+        """Return the model fitted to the history, as the next suggestion would use it."""
+        return self._fit(history, key, (cache or {}).get("model", {}))[0]
+
+    def _fit(self, history: History, key: Key, state: dict) -> tuple[Fitted, str | None]:
+        """Fit the model, from a fresh start where that fails, and say so."""
+        try:
+            return self.model.fit(history, (*key, _FIT), state), None
+        except _TROUBLE as error:
+            _log.warning("%s: %s; training again from a fresh start", self._label, error)
+            return self.model.fit(history, (*key, _FIT_AGAIN), {}), "fresh start"
+
+    def _fall_back(
+        self, error: Exception, history: History, q: int, key: Key, cache: Cache
+    ) -> Suggestion:
+        """Let the full-space GP choose, or chance where it is the full-space GP that failed."""
+        if isinstance(self.model, FullSpaceGP):
+            _log.warning("%s: %s; suggesting random points instead", self._label, error)
+            return _random_points(history, q, key, cache)
+        _log.warning("%s: %s; falling back to the full-space GP", self._label, error)
+        rest = full_space(acquisition=self.acquisition).suggest(
+            history, q, key, cache.get("fallback")
+        )
+        cache["fallback"] = rest.cache
+        proposals = tuple(
+            Proposal(
+                proposal.by or "full_space",
+                {**proposal.diagnostics, "fallback": proposal.by or "full_space"},
+            )
+            for proposal in rest.proposals
+        )
+        return Suggestion(rest.x, proposals, cache, rest.fitted)
+
+    def _choose(
+        self, fitted: Fitted, history: History, rng: np.random.Generator, clock: "Stopwatch"
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Choose one point and describe the choice."""
+        with clock("condition"):
+            fitted = fitted.condition(history)
+        regions: list[Region] = []
+        objectives: list[Objective] = []
+        found: list[Found] = []
+        for surface in fitted.surfaces:
+            with clock("region"):
+                regions.append(self.region.around(surface, rng))
+            objectives.append(self.search.objective(self.acquisition, surface))
+            with clock("search"):
+                found.append(self.search.maximize(objectives[-1], regions[-1], rng))
+            if not np.isfinite(found[-1].value):
+                raise FloatingPointError("the acquisition function is not finite at any start")
+        with clock("decode"):
+            places = [best.point for best in found]
+            x = fitted.decode(places)
+            if not np.all(np.isfinite(x)):
+                raise FloatingPointError("the decoded point is not finite")
+            value = sum(best.value for best in found)
+            if history.rounding is not None and objectives[0].surface.rounding is None:
+
+                def worth(x: np.ndarray) -> np.ndarray:
+                    parts = zip(objectives, fitted.encode(x), strict=True)
+                    return sum((objective.value(z) for objective, z in parts), np.zeros(len(x)))
+
+                x, value = discrete.choose(x, history, history.rounding, worth, rng)
+                places = [z[0] for z in fitted.encode(x[None])]
+            diagnostics = {"acquisition": float(value)}
+            if len(objectives) == 1:
+                mean, variance = objectives[0].predict(places[0][None])
+            else:
+                mean, variance = fitted.predict(x[None])
+            centre, deviation = fitted.outputs.spread(mean[0], np.sqrt(variance[0]))
+            diagnostics |= {"mean": float(centre), "deviation": float(deviation)}
+        if len(regions) == 1:
+            diagnostics |= regions[0].describe(places[0])
+            gaps = np.linalg.norm(objectives[0].surface.data - places[0], axis=1)
+            diagnostics["distance"] = float(np.min(gaps))
+        if fitted.has_features:
+            diagnostics["features"] = places[0].tolist()
+            error = np.linalg.norm(fitted.encode(x[None])[0][0] - places[0])
+            diagnostics["reencoding_error"] = float(error)
+        return x, diagnostics
+
+
+def _random_points(history: History, q: int, key: Key, cache: Cache | None) -> Suggestion:
+    points = RandomSearch().suggest(history, q, key).x
+    return Suggestion(points, (Proposal("random", {"fallback": "random"}),) * q, dict(cache or {}))
+
+
+def full_space(
+    *, acquisition: Acquisition | None = None, model: FullSpaceGP | None = None
+) -> BayesianOptimization:
+    """Return the method on all inputs: log EI maximized from 8 starts among 1000 candidates."""
+    return BayesianOptimization(
+        name="full_space",
+        model=model or FullSpaceGP(),
+        acquisition=acquisition or ExpectedImprovement(),
+        search=Search(n_candidates=1000, n_starts=8, search_iterations=100, vary_best=True),
+    )
+
+
+class Stopwatch:
+    """Seconds spent in named stages."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - began

@@ -1,0 +1,262 @@
+"""The paper's joint model as a model to search: features, response surface, decoder."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from infold import _checks
+from infold._types import Array
+from infold.gp.outputs import Standardization, without_outliers
+from infold.models.base import (
+    DecodedSurface,
+    Fitted,
+    Predictions,
+    Slopes,
+    State,
+    best_first,
+    features,
+    with_lies,
+)
+from infold.models.full_space import describe_training, split_columns
+from infold.models.joint import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
+from infold.models.joint.fit import evaluate
+from infold.models.joint.joint import JointPosterior
+from infold.models.joint.warp import expected_squash
+from infold.record import History
+
+_REACH = (
+    100.0  # of values above the others; less would hide high values that tell about the features
+)
+_GROWTH = 1.1  # fresh starts are rarer where they cost more
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedFeatures:
+    """Settings of the joint model and its training.
+
+    They depart from the paper in the prior on the encoder's weights; `weight_deviation=None` is its
+    objective.
+    """
+
+    decoder: str = "full"
+    """full, hierarchical or shared."""
+    n_features: int | None = None
+    """d; None: min(10, D // 2), at least 1."""
+    hidden: tuple[int, ...] = (20,)
+    """Units of the encoder's hidden layers."""
+    orthogonal: bool = False
+    """Orthonormalize the encoder's weights."""
+    separate_noise: bool = False
+    """Give the decoder a noise variance of its own."""
+    weight_deviation: float | None = 1.0
+    """Deviation of a normal prior on the weights, which overfit without it; None: no prior."""
+    clip_outliers: bool = True
+    """Lower values that are very far above the others, such as penalties."""
+    training_iterations: int = 50
+    """Training iterations from a fresh start."""
+    warm_training_iterations: int = 2
+    """Training iterations from the last suggestion's parameters."""
+    restart_every: int = 10
+    """Evaluations from one fresh start of training to the next, or a tenth of all if more."""
+
+    def __post_init__(self) -> None:
+        Decoder(kind=self.decoder)
+        if self.weight_deviation is not None and not self.weight_deviation > 0:
+            raise ValueError(
+                f"weight_deviation = {self.weight_deviation}: expected a positive number or None"
+            )
+        for name in ("training_iterations", "warm_training_iterations", "restart_every"):
+            _checks.at_least(name, getattr(self, name), 1)
+        if self.n_features is not None:
+            _checks.at_least("n_features", self.n_features, 1)
+        object.__setattr__(self, "hidden", tuple(self.hidden))
+
+    def joint_model(self, dimension: int) -> JointModel:
+        """Return the joint model for D = `dimension`."""
+        return JointModel(
+            encoder=Encoder(
+                n_features=features(self.n_features, dimension),
+                hidden=self.hidden,
+                orthogonal=self.orthogonal,
+            ),
+            decoder=Decoder(kind=self.decoder),
+            separate_noise=self.separate_noise,
+            priors=Priors(weight_deviation=self.weight_deviation),
+        )
+
+    def fit(self, history: History, key: Sequence[int], state: State) -> "FittedFeatures":
+        """Train from the last parameters, at times from fresh ones too; the likelier win."""
+        model = self.joint_model(history.dimension)
+        warm = state.get("parameters")
+        expected = (joint.n_parameters(model, history.dimension),)
+        if warm is not None and not (warm.shape == expected and np.all(np.isfinite(warm))):
+            warm = None
+        restarted = np.asarray(state.get("restarted", np.nan), dtype=np.float64)
+        due = warm is None or restarted.shape != () or self._due(len(history.y), float(restarted))
+        values = history.imputed
+        if self.clip_outliers:
+            values = without_outliers(values, _REACH)
+        fitted = fit(
+            history.x,
+            values,
+            model,
+            key=key,
+            warm=warm,
+            curvature=state.get("curvature"),
+            settings=FitSettings(
+                n_restarts=1 if due else 0,
+                iterations=self.training_iterations,
+                warm_iterations=self.warm_training_iterations,
+            ),
+        )
+        y = fitted.standardization.apply(values)
+        last = float(len(history.y)) if due else float(restarted)
+        return FittedFeatures(fitted, history, y, fitted.posterior, last)
+
+    def _due(self, n: int, last: float) -> bool:
+        """Tell whether a fresh start is due; the last one was at `last` evaluations, NaN: never."""
+        return not last <= n < max(last + self.restart_every, _GROWTH * last)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFeatures(Fitted):
+    """A fitted joint model, searched in its feature space."""
+
+    fit: Fit
+    history: History
+    y: Float[np.ndarray, " n"]
+    posterior: JointPosterior
+    restarted: float
+    """Evaluations there were at the last fresh start."""
+
+    stream: ClassVar[tuple[int, ...]] = (3,)
+    has_features: ClassVar[bool] = True
+
+    @property
+    def outputs(self) -> Standardization:
+        return self.fit.standardization
+
+    @property
+    def state(self) -> State:
+        training = self.fit.training
+        return {
+            "parameters": training.flat,
+            "curvature": training.curvature,
+            "restarted": np.asarray(self.restarted),
+        }
+
+    def condition(self, history: History) -> "FittedFeatures":
+        """Condition both GPs: the decoder on pending points as they are, the surface with a lie."""
+        if not len(history.pending):
+            return self
+        data = joint.make_data(self.fit.model, *with_lies(history, self.y))
+        posterior = evaluate(self.fit.model, self.fit.training.flat, data)[2]
+        return replace(self, history=history, posterior=posterior)
+
+    @property
+    def surfaces(self) -> "list[FeatureSurface]":
+        return [self.surface]
+
+    @functools.cached_property
+    def surface(self) -> "FeatureSurface":
+        """The response surface over the features."""
+        data = np.asarray(self.posterior.z)[: len(self.history.everywhere)]
+        return FeatureSurface(
+            model=self.fit.model,
+            posterior=self.posterior,
+            dimension=self.history.dimension,
+            upper=np.ones(data.shape[1]),
+            data=data,
+            promising=data[best_first(self.y)],
+            y_min=float(np.min(self.y[self.history.succeeded])),
+        )
+
+    def predict(
+        self, x: Float[np.ndarray, "m D"]
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+        return self.surface.predict(self.fit.encode(x))
+
+    def encode(self, x: Float[np.ndarray, "m D"]) -> list[np.ndarray]:
+        return [self.fit.encode(x)]
+
+    def decode(self, places: Sequence[np.ndarray]) -> Float[np.ndarray, " D"]:
+        """Return the expected input, Φ(μ / √(1 + σ²)), at one place."""
+        dimension = self.history.dimension
+        mean, variance = _decode(self.fit.model, self.posterior, places[0][None], dimension)
+        return expected_squash(np.asarray(mean), np.asarray(variance))[0]
+
+    def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Leave out values. The encoder has seen all of them, so this is too optimistic."""
+        n = len(self.y)
+        mean, variance = joint.leave_one_out(self.fit.posterior, self.y)
+        return np.asarray(mean)[:n], np.asarray(variance)[:n]
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            **describe_training(self.fit.training),
+            "noise": float(np.exp(self.fit.params.log_noise[0])),
+            "feature_spread": float(np.mean(np.std(self.surface.data, axis=0))),
+        }
+
+
+@dataclass(eq=False, kw_only=True)
+class FeatureSurface(DecodedSurface):
+    """The response surface over the features, and the decoder's slopes."""
+
+    model: JointModel
+    posterior: JointPosterior
+    dimension: int
+    upper: Float[np.ndarray, " d"]
+    data: Float[np.ndarray, "n d"]
+    promising: Float[np.ndarray, "k d"]
+    y_min: float
+
+    def predict(
+        self, z: Float[np.ndarray, "m d"]
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+        mean, variance = np.asarray(_predict(self.model, self.posterior, z))
+        return mean, variance
+
+    def predict_with_gradients(self, z: Float[np.ndarray, "m d"]) -> Predictions:
+        return split_columns(_predict_with_gradients(self.model, self.posterior, z))
+
+    def slopes(self, z: Float[np.ndarray, "m d"]) -> Slopes:
+        columns = np.asarray(_slopes(self.model, self.posterior, z, self.dimension))
+        return Slopes(slope=columns[:, 0], output=columns[:, 1], gradient=columns[:, 2:])
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _predict(
+    model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"]
+) -> Float[Array, "2 m"]:
+    return jnp.stack(joint.predict(model, posterior, z))
+
+
+_predict_with_gradients = jax.jit(joint.predict_with_gradients, static_argnames="model")
+_decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
+
+
+@functools.partial(jax.jit, static_argnames=("model", "dimension"))
+def _slopes(
+    model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"], dimension: int
+) -> Float[Array, "m 2+d"]:
+    """Return the largest absolute slope at each z, Eq. (18), largest output, slope's gradient."""
+    jacobian = joint.decoder_slopes(model, posterior, z, dimension)
+    flat = jacobian.reshape(len(z), -1)
+    largest = jnp.argmax(jnp.abs(flat), axis=1)
+    value = jnp.take_along_axis(flat, largest[:, None], axis=1)[:, 0]
+
+    def entry(z: Array, index: Array) -> Array:
+        output = index // z.shape[0]
+        feature = index % z.shape[0]
+        return joint.decoder_slope(model, posterior, z, output, feature)
+
+    gradient = jnp.sign(value)[:, None] * jax.vmap(jax.grad(entry))(z, largest)
+    output = jnp.max(jnp.abs(joint.decoder_mean(model, posterior, z, dimension)), axis=1)
+    return jnp.concatenate([jnp.abs(value)[:, None], output[:, None], gradient], axis=1)
