@@ -1,7 +1,7 @@
 import jax
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal
 from tests import laws
 
 from infold.gp import exact, kernels, padding
@@ -53,17 +53,69 @@ def test_posterior_matches_dense_conditioning(gp):
     np.testing.assert_allclose(variance, dense, atol=1e-9)
 
 
-def test_leave_one_out_matches_refitting_without_each_point(gp):
+def dense_prediction(k_y, y, i, fit_mean):
+    """Mean and variance of y_i from the other values alone, by dense algebra."""
+    rest = np.arange(len(y)) != i
+    inverse = np.linalg.inv(k_y[np.ix_(rest, rest)])
+    prior_mean = inverse.sum(axis=0) @ y[rest] / inverse.sum() if fit_mean else 0.0
+    weights = inverse @ k_y[rest, i]
+    mean = prior_mean + weights @ (y[rest] - prior_mean)
+    return mean, k_y[i, i] - weights @ k_y[rest, i]
+
+
+@pytest.mark.parametrize("fit_mean", [False, True])
+@pytest.mark.parametrize("size", [9, 16], ids=["unpadded", "padded"])
+def test_leave_one_out_matches_inference_without_each_point(gp, fit_mean, size):
     k_y, y, *_ = gp
-    mean, variance = exact.leave_one_out(k_y, y, ALL)
-    total = 0.0
+    y = y + 3.0
+    mask = padding.row_mask(9, size)
+    k_pad = padding.identity_pad(np.pad(k_y, (0, size - 9), constant_values=7.0), mask)
+    y_pad = padding.pad_rows(y, size)
+    posterior = condition(k_pad, y_pad, mask, fit_mean)
+    mean, variance = exact.leave_one_out(posterior, y_pad, mask, fit_mean)
+    for i in range(9):
+        expected = dense_prediction(k_y, y, i, fit_mean)
+        assert (mean[i], variance[i]) == pytest.approx(expected, abs=1e-9)
+    np.testing.assert_array_equal(mean[9:], 0.0)
+    np.testing.assert_allclose(variance[9:], 1.0)
+
+
+@pytest.mark.parametrize("fit_mean", [False, True])
+def test_leave_one_out_variance_is_that_of_a_new_observation(gp, fit_mean):
+    """What `predict` says from the other eight points, plus noise."""
+    k_y, y, *_ = gp
+    _, variance = exact.leave_one_out(condition(k_y, y, ALL, fit_mean), y, ALL, fit_mean)
     for i in range(9):
         rest = np.arange(9) != i
-        w = np.linalg.solve(k_y[np.ix_(rest, rest)], k_y[rest, i])
-        assert mean[i] == pytest.approx(w @ y[rest], abs=1e-9)
-        assert variance[i] == pytest.approx(k_y[i, i] - w @ k_y[rest, i], abs=1e-9)
-        total += norm(w @ y[rest], np.sqrt(k_y[i, i] - w @ k_y[rest, i])).logpdf(y[i])
-    assert exact.log_leave_one_out_density(k_y, y, ALL) == pytest.approx(total, abs=1e-9)
+        others = condition(k_y[np.ix_(rest, rest)], y[rest], ALL[rest], fit_mean)
+        _, predicted = exact.predict(others, k_y[i : i + 1, rest], np.array(1.5))
+        assert variance[i] == pytest.approx(float(predicted[0]) + 0.01, abs=1e-9)
+
+
+@pytest.mark.parametrize("fit_mean", [False, True])
+@pytest.mark.parametrize("size", [1, 5], ids=["unpadded", "padded"])
+@pytest.mark.parametrize("k_y", [1.51, 0.3, 1e-6, 1e6])
+def test_leave_one_out_of_a_single_point_is_the_prior(fit_mean, size, k_y):
+    mask = padding.row_mask(1, size)
+    covariance = padding.identity_pad(np.full((size, size), k_y), mask)
+    y = padding.pad_rows(np.array([0.7]), size)
+    posterior = condition(covariance, y, mask, fit_mean)
+    mean, variance = exact.leave_one_out(posterior, y, mask, fit_mean)
+    np.testing.assert_allclose(mean, 0.0, atol=1e-12)
+    assert variance[0] == pytest.approx(k_y)
+
+
+@pytest.mark.parametrize("fit_mean", [False, True])
+def test_leave_one_out_of_duplicated_points_is_accurate_at_the_smallest_noise(fit_mean, rng):
+    z = np.repeat(rng.uniform(size=(5, 2)), 2, axis=0)
+    k_y = laws.matern52(z, z, np.array([0.4, 0.7])) + 1e-6 * np.eye(10)
+    y = np.repeat(rng.normal(size=5), 2) + 1e-3 * rng.normal(size=10)
+    mask = np.ones(10, bool)
+    mean, variance = exact.leave_one_out(condition(k_y, y, mask, fit_mean), y, mask, fit_mean)
+    for i in range(10):
+        expected_mean, expected_variance = dense_prediction(k_y, y, i, fit_mean)
+        assert mean[i] == pytest.approx(expected_mean, abs=1e-7)
+        assert variance[i] == pytest.approx(expected_variance, rel=1e-4)
 
 
 def test_padding_changes_nothing(gp):
@@ -74,9 +126,6 @@ def test_padding_changes_nothing(gp):
     k_pad, y_pad = padding.identity_pad(big, mask), padding.pad_rows(y, 16)
     lml = log_marginal_likelihood
     assert lml(k_pad, y_pad, mask) == pytest.approx(float(lml(k_y, y, ALL)), abs=1e-10)
-    assert exact.log_leave_one_out_density(k_pad, y_pad, mask) == pytest.approx(
-        float(exact.log_leave_one_out_density(k_y, y, ALL)), abs=1e-10
-    )
     k_star_pad = np.pad(k_star, ((0, 0), (0, 7)))
     for padded, plain in zip(
         exact.predict(condition(k_pad, y_pad, mask), k_star_pad, prior),

@@ -82,3 +82,48 @@ def test_among_equal_values_the_smallest_sets_the_scale():
 def test_the_largest_floats_are_no_trouble():
     y = np.array([-1e308, -1e308, 0.0, 1e308, 1e308])
     np.testing.assert_array_equal(without_outliers(y), y)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("kind", [Standardization, PowerTransform])
+def test_log_slope_matches_finite_differences(name, kind, rng):
+    y = SAMPLES[name](rng)
+    transform = kind.of(y)
+    step = 1e-5 * np.std(y)
+    slope = (transform.apply(y + step) - transform.apply(y - step)) / (2 * step)
+    np.testing.assert_allclose(transform.log_slope(y), np.log(slope), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.full(5, 3.0),
+        np.full(5, 1e300),
+        np.full(5, -1e-300),
+        np.array([1e300, -1e300, 3e299, 0.0]),
+        np.array([1e-300, -1e-300, 3e-301, 0.0]),
+        np.array([1e300, 1e-300, 1.0, 0.0]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [Standardization, PowerTransform])
+def test_log_slope_is_finite_for_extreme_values(y, kind):
+    transform = kind.of(y)
+    for values in (y, np.array([1e300, -1e300, 1e-300, 0.0, 1.0])):
+        slope = transform.log_slope(values)
+        assert slope.shape == values.shape
+        assert np.all(np.isfinite(slope))
+
+
+@pytest.mark.parametrize("kind", [Standardization, PowerTransform])
+def test_spread_is_the_distance_to_one_deviation_higher(kind, rng):
+    transform = kind.of(np.exp(rng.normal(size=50)))
+    mean, deviation = rng.normal(size=6), rng.uniform(size=6)
+    centre, spread = transform.spread(mean, deviation)
+    np.testing.assert_array_equal(centre, transform.invert(mean))
+    np.testing.assert_allclose(transform.apply(centre + spread), mean + deviation, atol=1e-9)
+
+
+def test_spread_of_a_standardization_is_exact():
+    _, spread = Standardization(1e9, 2.0).spread(np.array([0.3]), np.array([1e-9]))
+    assert spread[0] == 2e-9

@@ -1,49 +1,62 @@
-"""Values as a GP likes them: zero mean, unit deviation and, where asked for, no heavy tails."""
+"""Transforms of values to what a GP models well: zero mean, unit deviation, light tails."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.optimize
 
+_LARGEST = 1e300  # transformed values are clipped to it, far inside the range of floats
+
 
 @dataclass(frozen=True)
 class Standardization:
-    """y = mean + deviation * standardized."""
+    """A shift and a scale: y = mean + deviation * standardized."""
 
     mean: float
     deviation: float
 
     @classmethod
     def of(cls, y: np.ndarray) -> "Standardization":
-        """Of the values y; constant values keep a deviation of 1."""
+        """Return the standardization of the values y; constant values get a deviation of 1."""
         scale = max(float(np.max(np.abs(y))), np.finfo(float).tiny)
+        mean = scale * float(np.mean(y / scale))
         deviation = scale * float(np.std(y / scale))
-        return cls(
-            scale * float(np.mean(y / scale)), deviation if deviation > 1e-13 * scale else 1.0
-        )
+        return cls(mean, deviation if deviation > 1e-13 * scale else 1.0)
 
     def apply(self, y: np.ndarray) -> np.ndarray:
+        """Return y standardized."""
         return (y - self.mean) / self.deviation
 
     def invert(self, s: np.ndarray) -> np.ndarray:
+        """Return standardized values in the caller's units."""
         return self.mean + self.deviation * s
+
+    def log_slope(self, y: np.ndarray) -> np.ndarray:
+        """Return the logarithm of the derivative of `apply` at each y."""
+        return np.full(np.shape(y), -np.log(self.deviation))
+
+    def spread(self, mean: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return centre and deviation, in the caller's units, of a standardized prediction."""
+        return self.invert(mean), self.deviation * deviation
 
 
 def without_outliers(y: np.ndarray, reach: float = 11.0) -> np.ndarray:
-    """y with nothing further above the median than `reach` times what the lower quartile is below it.
+    """Return y clipped at a limit above the median.
 
-    What is worse is taken for that bad. Beside a penalty of 1e6 values of order one look all the same to a model, and how bad
-    the bad ones are matters little to a search for the smallest. The lower half sets the scale, as nearly half of the values
-    may be penalties. Where values are symmetric the default limit is five interquartile ranges above the upper quartile.
+    The limit is `reach` times as far above the median as the lower quartile is below it. Next to
+    a penalty of 1e6, values of order one all look alike to a model, while a search for the
+    smallest value need not know how bad the bad ones are. The lower half sets the scale because
+    nearly half of the values may be penalties. For symmetric values the default limit is five
+    interquartile ranges above the upper quartile.
     """
     smallest, lower, middle = np.quantile(y, [0.0, 0.25, 0.5])
-    with np.errstate(over="ignore"):  # the limit is infinite then
+    with np.errstate(over="ignore"):  # an infinite limit clips nothing
         spread = middle - (lower if lower < middle else smallest)
         return np.minimum(y, middle + reach * spread) if spread > 0 else y
 
 
 def _yeo_johnson(s: np.ndarray, power: float) -> np.ndarray:
-    """The Yeo-Johnson transform, for powers in (0, 2)."""
+    """Return the Yeo-Johnson transform of s, for powers in (0, 2)."""
     positive = s >= 0
     magnitude = np.log1p(np.abs(s))
     p = np.where(positive, power, 2.0 - power)
@@ -52,7 +65,7 @@ def _yeo_johnson(s: np.ndarray, power: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PowerTransform:
-    """Standardize, apply Yeo-Johnson with the most likely power, standardize again."""
+    """Standardization, the Yeo-Johnson transform of the most likely power, standardization."""
 
     before: Standardization
     power: float
@@ -60,6 +73,7 @@ class PowerTransform:
 
     @classmethod
     def of(cls, y: np.ndarray) -> "PowerTransform":
+        """Return the transform under which the values y are most likely to be normal."""
         before = Standardization.of(y)
         s = before.apply(y)
 
@@ -69,18 +83,43 @@ class PowerTransform:
                 np.sign(s) * np.log1p(np.abs(s))
             )
 
-        # Powers near 0 and 2 are logarithms: further out the transform has a horizontal asymptote.
+        # Powers near 0 and 2 are logarithms: further out the transform has an asymptote.
         power = scipy.optimize.minimize_scalar(
             negative_log_likelihood, bounds=(0.01, 1.99), method="bounded"
         ).x
         return cls(before, float(power), Standardization.of(_yeo_johnson(s, power)))
 
     def apply(self, y: np.ndarray) -> np.ndarray:
+        """Return y transformed."""
         return self.after.apply(_yeo_johnson(self.before.apply(y), self.power))
 
     def invert(self, s: np.ndarray) -> np.ndarray:
-        """Medians map to medians; values beyond the reach of the transform are clipped to it."""
+        """Return transformed values in the caller's units.
+
+        Medians map to medians. Values beyond the range of the transform are clipped to it.
+        """
         t = self.after.invert(s)
         p = np.where(t >= 0, self.power, 2.0 - self.power)
-        magnitude = np.log1p(np.minimum(p * np.abs(t), 1e300)) / p
+        magnitude = np.log1p(np.minimum(p * np.abs(t), _LARGEST)) / p
         return self.before.invert(np.sign(t) * np.expm1(np.minimum(magnitude, 600.0)))
+
+    def log_slope(self, y: np.ndarray) -> np.ndarray:
+        """Return the logarithm of the derivative of `apply` at each y.
+
+        That of Yeo-Johnson is (1 + |s|)^(power - 1) for s >= 0, (1 + |s|)^(1 - power) below.
+        Finite for all finite y: standardized values are clipped to 1e300.
+        """
+        with np.errstate(over="ignore"):
+            s = self.before.apply(y)
+        exponent = np.where(s >= 0, self.power - 1.0, 1.0 - self.power)
+        inner = exponent * np.log1p(np.minimum(np.abs(s), _LARGEST))
+        return self.before.log_slope(y) + inner + self.after.log_slope(y)
+
+    def spread(self, mean: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return centre and deviation, in the caller's units, of a transformed prediction.
+
+        The centre is the median; the deviation reaches from it to the value that lies one
+        transformed deviation higher.
+        """
+        centre = self.invert(mean)
+        return centre, self.invert(mean + deviation) - centre
