@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infold import _checks
-from infold.gp import padding
+from infold.gp import exact, padding
 from infold.gp.outputs import Standardization
 from infold.gp.training import Trained
 from infold.models import additive_gp
@@ -47,10 +47,17 @@ class AdditiveGP:
         trained = additive_gp.fit(
             data, warm=state.get("parameters"), curvature=state.get("curvature")
         )
-        return FittedAdditive(history, outputs, y, group_size, trained, trained.posterior)
+        return FittedAdditive(
+            history=history,
+            outputs=outputs,
+            y=y,
+            group_size=group_size,
+            trained=trained,
+            posterior=trained.posterior,
+        )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FittedAdditive(Fitted):
     """A fitted additive GP, searched group by group."""
 
@@ -60,6 +67,10 @@ class FittedAdditive(Fitted):
     group_size: int
     trained: Trained
     posterior: AdditivePosterior
+
+    @property
+    def targets(self) -> np.ndarray:
+        return self.y
 
     @property
     def state(self) -> State:
@@ -144,18 +155,25 @@ def _predict(
     return jnp.stack(additive_gp.predict(posterior, group, x))
 
 
+def _k_star(posterior: AdditivePosterior, x: Float[jax.Array, "m G s"]) -> jax.Array:
+    """Return the covariance of every component at x with the data, G x m x n."""
+    k = additive_gp.components(posterior.params, x, posterior.data.x)
+    return jnp.where(posterior.data.mask, k, 0.0)
+
+
 @jax.jit
 def _predict_sum(
     posterior: AdditivePosterior, x: Float[jax.Array, "m G s"]
 ) -> Float[jax.Array, "2 m"]:
-    return jnp.stack(additive_gp.predict_sum(posterior, x))
+    k_star = jnp.sum(_k_star(posterior, x), axis=0)
+    return jnp.stack(exact.predict(posterior.exact, k_star, jnp.sum(posterior.params.variance)))
 
 
 @jax.jit
 def _component_means(
     posterior: AdditivePosterior, x: Float[jax.Array, "1 G s"]
 ) -> Float[jax.Array, " G"]:
-    return additive_gp.component_means(posterior, x)[:, 0]
+    return (_k_star(posterior, x) @ posterior.exact.alpha)[:, 0]
 
 
 _predict_with_gradients = jax.jit(additive_gp.predict_with_gradients)

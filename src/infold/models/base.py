@@ -108,8 +108,8 @@ class Fitted(ABC):
         """Return mean and variance of f at inputs x, in standardized units."""
 
     @property
-    def y(self) -> Float[np.ndarray, " n"]:
-        """Values that it was fitted to, standardized."""
+    def targets(self) -> Float[np.ndarray, " n"]:
+        """Standardized values that it was fitted to."""
         return self.outputs.apply(self.history.imputed)
 
     def condition(self, history: History) -> "Fitted":
@@ -162,7 +162,7 @@ class InputSurface(Surface):
 
     def __post_init__(self) -> None:
         history = self.fitted.history
-        y = self.fitted.y
+        y = self.fitted.targets
         self.upper = np.ones(history.dimension)
         self.data = history.everywhere
         self.promising = history.x[best_first(y)]

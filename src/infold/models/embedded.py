@@ -95,10 +95,10 @@ class EmbeddedGP:
             parameters = self.embedding.parameters(dimension, d, key[0])
         maps = self.embedding.maps(parameters, dimension, d)
         inner = self.gp.fit(located(maps, history), key, state.get("gp", {}))
-        return FittedEmbedding(history, maps, parameters, inner)
+        return FittedEmbedding(history=history, maps=maps, parameters=parameters, inner=inner)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FittedEmbedding(Fitted):
     """A fitted GP in a box."""
 
@@ -114,8 +114,8 @@ class FittedEmbedding(Fitted):
         return self.inner.outputs
 
     @property
-    def y(self) -> np.ndarray:
-        return self.inner.y
+    def targets(self) -> np.ndarray:
+        return self.inner.targets
 
     @property
     def state(self) -> State:

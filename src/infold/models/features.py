@@ -117,14 +117,16 @@ class LearnedFeatures:
         )
         y = fitted.standardization.apply(values)
         last = float(len(history.y)) if due else float(restarted)
-        return FittedFeatures(fitted, history, y, fitted.posterior, last)
+        return FittedFeatures(
+            fit=fitted, history=history, y=y, posterior=fitted.posterior, restarted=last
+        )
 
     def _due(self, n: int, last: float) -> bool:
         """Tell whether a fresh start is due; the last one was at `last` evaluations, NaN: never."""
         return not last <= n < max(last + self.restart_every, _GROWTH * last)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FittedFeatures(Fitted):
     """A fitted joint model, searched in its feature space."""
 
@@ -141,6 +143,10 @@ class FittedFeatures(Fitted):
     @property
     def outputs(self) -> Standardization:
         return self.fit.standardization
+
+    @property
+    def targets(self) -> np.ndarray:
+        return self.y
 
     @property
     def state(self) -> State:

@@ -60,10 +60,17 @@ class FullSpaceGP:
             curvature=state.get("curvature"),
             warm_iterations=self.warm_training_iterations,
         )
-        return FittedGP(self.gp, history, outputs, y, trained, trained.posterior)
+        return FittedGP(
+            gp=self.gp,
+            history=history,
+            outputs=outputs,
+            y=y,
+            trained=trained,
+            posterior=trained.posterior,
+        )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FittedGP(Fitted, SmoothSurface):
     """A fitted GP on the inputs, which is its own and only surface."""
 
@@ -74,6 +81,10 @@ class FittedGP(Fitted, SmoothSurface):
     """Standardized values of the evaluations."""
     trained: Trained
     posterior: RegressionPosterior
+
+    @property
+    def targets(self) -> np.ndarray:
+        return self.y
 
     @property
     def state(self) -> State:

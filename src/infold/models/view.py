@@ -1,0 +1,142 @@
+"""A fitted model in the user's terms: what `Optimizer.model()` returns."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from infold._precision import float64
+from infold.models.base import Fitted
+from infold.record import History
+from infold.space import Categorical, Point, Space
+
+_N_POINTS = 64  # evaluations, the best first, around which relevance is measured
+_N_LEVELS = 9  # values that a parameter takes there
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """What the model says of each evaluation when it is not shown its value."""
+
+    mean: Float[np.ndarray, " n"]
+    """Predictions in the order of the evaluations; NaN for those that failed."""
+    deviation: Float[np.ndarray, " n"]
+    """Their standard deviations, noise included."""
+    log_density: Float[np.ndarray, " n"]
+    """Logarithm of the density that was given to the value that came, in the user's units."""
+
+    @property
+    def log_score(self) -> float:
+        """Mean logarithm of the density of what came: the larger the better the model predicts."""
+        return float(np.nanmean(self.log_density))
+
+
+class ModelView:
+    """A model to ask."""
+
+    def __init__(self, space: Space, fitted: Fitted, history: History, sign: float) -> None:
+        """
+        Args:
+            space: the user's parameters.
+            fitted: the model, in the unit cube.
+            history: the evaluations that it was fitted to.
+            sign: -1 where the user maximizes, and the model sees values with the other sign.
+        """
+        self.space = space
+        self.fitted = fitted
+        self._history = history
+        self._sign = sign
+
+    def __repr__(self) -> str:
+        n, d = self._history.x.shape
+        return f"<{type(self.fitted).__name__} on {n} evaluations in {d} dimensions>"
+
+    @float64
+    def predict(
+        self, points: Point | Sequence[Point]
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+        """Return mean and standard deviation of the objective at one point or several.
+
+        The deviation is that of the function itself, without the noise of an evaluation. Where values were
+        transformed, the mean is the median, and the deviation reaches one deviation above it.
+        """
+        units = np.array([self.space.place(point) for point in _several(points)])
+        return self._predict_units(units)
+
+    def _predict_units(self, units: Float[np.ndarray, "m D"]) -> tuple[np.ndarray, np.ndarray]:
+        mean, variance = self.fitted.predict(units)
+        return self._in_users_units(mean, np.sqrt(variance))
+
+    def _in_users_units(
+        self, mean: np.ndarray, deviation: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        centre, spread = self.fitted.outputs.spread(mean, deviation)
+        return self._sign * centre, spread
+
+    @float64
+    def leave_one_out(self) -> LeaveOneOut:
+        """Predict each evaluation from all others, with the hyper-parameters held, in closed form."""
+        mean, variance = self.fitted.leave_one_out()
+        targets = self.fitted.targets
+        outputs = self.fitted.outputs
+        centre, deviation = self._in_users_units(mean, np.sqrt(variance))
+        density = -0.5 * ((targets - mean) ** 2 / variance + np.log(2.0 * math.pi * variance))
+        density = density + outputs.log_slope(outputs.invert(targets))
+        succeeded = self._history.succeeded
+        return LeaveOneOut(
+            *(np.where(succeeded, array, np.nan) for array in (centre, deviation, density))
+        )
+
+    @float64
+    def relevance(self) -> dict[str, float]:
+        """Return for each parameter its share in how much the prediction varies around good points.
+
+        One parameter at a time takes values all over its range, the others stay as they are at up to 64 of
+        the best evaluations; the shares are of the variances of the predicted mean, and add up to 1.
+        """
+        order = np.argsort(self._history.imputed)[:_N_POINTS]
+        points = self._history.x[order]
+        shares = {}
+        start = 0
+        for name, parameter in self.space.parameters.items():
+            columns = slice(start, start + parameter.width)
+            start += parameter.width
+            if isinstance(parameter, Categorical):
+                levels = parameter.snap(np.eye(parameter.width))
+            else:
+                levels = parameter.snap(np.linspace(0.0, 1.0, _N_LEVELS)[:, None])
+            varied = np.repeat(points[None], len(levels), axis=0)
+            varied[:, :, columns] = levels[:, None]
+            mean, _ = self.fitted.predict(varied.reshape(-1, points.shape[1]))
+            shares[name] = float(np.mean(np.var(mean.reshape(len(levels), -1), axis=0)))
+        total = sum(shares.values())
+        return {name: share / total if total > 0 else 0.0 for name, share in shares.items()}
+
+    @float64
+    def encode(self, points: Point | Sequence[Point]) -> Float[np.ndarray, "m d"]:
+        """Return the features of one point or several."""
+        self._needs_features()
+        units = np.array([self.space.place(point) for point in _several(points)])
+        return self.fitted.encode(units)[0]
+
+    @float64
+    def decode(self, features: Any) -> Point:
+        """Return the point that features stand for."""
+        self._needs_features()
+        return self.space.decode(self.fitted.decode([np.asarray(features, dtype=np.float64)]))
+
+    def _needs_features(self) -> None:
+        if not self.fitted.has_features:
+            raise ValueError(f"{type(self.fitted).__name__} has no features")
+
+
+def _several(points: Any) -> list:
+    """Return one point or several as a list."""
+    if isinstance(points, Mapping):
+        return [points]
+    points = list(points)
+    one = not points or not (isinstance(points[0], Mapping) or np.ndim(points[0]) > 0)
+    return [points] if one else points
