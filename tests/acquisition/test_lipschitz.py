@@ -1,38 +1,35 @@
-import functools
-
 import jax
 import numpy as np
 import pytest
 import scipy.optimize
 
-from infold.acquisition import lipschitz
-from infold.acquisition.lipschitz import Region
-from infold.methods import feature_space
-from infold.models.joint import Encoder, FitSettings, JointModel, fit
-from infold.models.joint.fit import Fit
+from infold.acquisition.lipschitz import LipschitzBalls, LipschitzConstraint, lipschitz_balls
+from infold.models.features import FeatureSurface, LearnedFeatures
+from infold.models.full_space import FullSpaceGP
+from infold.models.joint import joint
+from infold.record import History
 
 
-def fitted_model(rng, n=25, dimension=8, features=3) -> Fit:
+def fitted_surface(rng, n=25, dimension=8, features=3) -> FeatureSurface:
     x = rng.uniform(size=(n, dimension))
     y = np.sin(x @ rng.normal(size=dimension))
-    model = JointModel(encoder=Encoder(n_features=features))
-    return fit(x, y, model, key=0, settings=FitSettings(max_iterations=30))
+    model = LearnedFeatures(n_features=features, training_iterations=30, weight_deviation=None)
+    return model.fit(History(x, y), (0,), {}).surface
 
 
 @pytest.fixture
-def region(rng) -> Region:
-    return Region(rng.uniform(size=(30, 3)), rng.uniform(0.0, 0.15, size=30))
+def region(rng) -> LipschitzBalls:
+    return LipschitzBalls(rng.uniform(size=(30, 3)), rng.uniform(0.0, 0.15, size=30))
 
 
 def test_no_output_moves_more_than_the_constant_allows(rng):
-    fitted = fitted_model(rng)
     with jax.enable_x64(True):
-        constant, _ = feature_space.lipschitz_region(
-            fitted.model, fitted.posterior, fitted_features(fitted), 8, rng
-        )
-        mean = lambda z: np.asarray(
-            feature_space.joint.decoder_mean(fitted.model, fitted.posterior, z, 8)
-        )
+        surface = fitted_surface(rng)
+        constant = LipschitzConstraint().around(surface, rng).constant
+
+        def mean(z):
+            return np.asarray(joint.decoder_mean(surface.model, surface.posterior, z, 8))
+
         a = rng.uniform(size=(10_000, 3))
         near = np.clip(a + 0.01 * rng.normal(size=a.shape), 0, 1)
         for b in (rng.uniform(size=a.shape), near):
@@ -41,72 +38,83 @@ def test_no_output_moves_more_than_the_constant_allows(rng):
 
 
 def test_constant_is_attained_not_invented(rng):
-    """L is the slope at some point: no larger than the largest of a dense sample near the data, by more than its steps gain."""
-    fitted = fitted_model(rng)
+    """L is no larger than the largest slope of a dense sample, by more than its steps gain."""
     with jax.enable_x64(True):
-        constant, _ = feature_space.lipschitz_region(
-            fitted.model, fitted.posterior, fitted_features(fitted), 8, rng
-        )
-        z = np.clip(
-            np.repeat(fitted_features(fitted), 400, axis=0) + 0.05 * rng.normal(size=(10_000, 3)),
-            0,
-            1,
-        )
-        dense = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8))[:, 0]
+        surface = fitted_surface(rng)
+        constant = LipschitzConstraint().around(surface, rng).constant
+        near = np.repeat(surface.data, 400, axis=0) + 0.05 * rng.normal(size=(10_000, 3))
+        dense = surface.slopes(np.clip(near, 0, 1)).slope
     assert 0.9 * dense.max() <= constant <= 1.5 * dense.max()
 
 
-def test_the_papers_constant_is_the_largest_slope_at_some_of_the_data(rng):
-    fitted = fitted_model(rng)
-    z = fitted_features(fitted)
+def test_gradients_of_the_slopes_match_finite_differences(rng):
     with jax.enable_x64(True):
-        region = functools.partial(
-            feature_space.lipschitz_region, fitted.model, fitted.posterior, z, 8
+        surface = fitted_surface(rng)
+        z = np.clip(surface.data + 0.02, 0.0, 1.0)
+        direction = rng.normal(size=z.shape)
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        step = 1e-6
+        ahead, behind = (surface.slopes(z + h * direction).slope for h in (step, -step))
+        expected = (ahead - behind) / (2 * step)
+        found = np.sum(surface.slopes(z).gradient * direction, axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_papers_constant_is_the_largest_slope_at_some_of_the_data(rng):
+    with jax.enable_x64(True):
+        surface = fitted_surface(rng)
+        z = surface.data
+        slopes = surface.slopes(z).slope
+        some = [lipschitz_balls(surface.slopes, z, rng, 50, n_slopes=3) for _ in range(20)]
+        everywhere = LipschitzConstraint().around(surface, rng)
+        all_data = LipschitzConstraint(n_slopes=1000).around(surface, rng)
+    assert all_data.constant == pytest.approx(slopes.max(), rel=1e-12)
+    for region in some:
+        # At least two of the data are less steep.
+        assert np.sum(slopes >= region.constant * (1 - 1e-12)) <= len(z) - 2
+        assert np.min(np.abs(slopes / region.constant - 1.0)) < 1e-12
+        assert region.constant <= everywhere.constant
+        np.testing.assert_allclose(
+            region.radii * region.constant, everywhere.radii * everywhere.constant
         )
-        slopes = np.asarray(feature_space._survey(fitted.model, fitted.posterior, z, 8))[:, 0]
-        constants, regions = zip(*(region(rng, n_slopes=3) for _ in range(20)), strict=True)
-        everywhere, smaller = region(rng)
-        assert region(rng, n_slopes=1000)[0] == pytest.approx(slopes.max(), rel=1e-12)
-    for constant, larger in zip(constants, regions, strict=True):
-        assert (
-            np.sum(slopes >= constant * (1 - 1e-12)) <= len(z) - 2
-        )  # at least two of the data are less steep
-        assert np.min(np.abs(slopes / constant - 1.0)) < 1e-12
-        assert constant <= everywhere
-        np.testing.assert_allclose(larger.radii * constant, smaller.radii * everywhere)
-    assert len(set(constants)) > 1
+    assert len({region.constant for region in some}) > 1
 
 
-def fitted_features(fitted: Fit) -> np.ndarray:
-    return np.asarray(fitted.posterior.z)[np.asarray(fitted.posterior.mask)]
+def test_a_model_without_a_decoder_is_named(rng):
+    x = rng.uniform(size=(9, 3))
+    with jax.enable_x64(True):
+        fitted = FullSpaceGP().fit(History(x, x[:, 0]), (0,), {})
+    with pytest.raises(ValueError, match="expected a model with a decoder, such as LearnedFeat"):
+        LipschitzConstraint().around(fitted.surfaces[0], rng)
 
 
 def test_projection_is_feasible_idempotent_and_leaves_feasible_points(region, rng):
     z = rng.uniform(-0.5, 1.5, size=(5000, 3))
-    projected = lipschitz.project(region, z)
-    assert np.all(lipschitz.contains(region, projected))
-    np.testing.assert_allclose(lipschitz.project(region, projected), projected, atol=1e-12)
-    inside = z[lipschitz.contains(region, z, tolerance=0.0)]
+    projected = region.project(z)
+    assert np.all(region.contains(projected))
+    np.testing.assert_allclose(region.project(projected), projected, atol=1e-12)
+    inside = z[region.contains(z, tolerance=0.0)]
     assert len(inside) > 10
-    np.testing.assert_array_equal(lipschitz.project(region, inside), inside)
+    np.testing.assert_array_equal(region.project(inside), inside)
 
 
 def test_membership_is_the_papers_inequality(region, rng):
     z = rng.uniform(size=(500, 3))
     distance = np.linalg.norm(z[:, None] - region.centers[None], axis=-1)
     expected = distance.min(axis=1) <= region.radii[distance.argmin(axis=1)]
-    np.testing.assert_array_equal(lipschitz.contains(region, z), expected)
+    np.testing.assert_array_equal(region.contains(z), expected)
 
 
 def test_samples_are_feasible_and_reach_every_ball(region, rng):
-    samples = lipschitz.sample(region, 3000, rng)
-    assert np.all(lipschitz.contains(region, samples))
-    assert len(np.unique(lipschitz.nearest(region, samples)[0])) == 30
+    for samples in (region.sample(3000, rng), region.sample_inside(3000, rng)):
+        assert samples.shape == (3000, 3)
+        assert np.all(region.contains(samples))
+    assert len(np.unique(region.nearest(samples)[0])) == 30
 
 
 def test_projection_onto_one_ball_in_the_cube_matches_a_solver(rng):
     for _ in range(20):
-        region = Region(rng.uniform(size=(1, 3)) ** 3, rng.uniform(0.05, 0.4, size=1))
+        region = LipschitzBalls(rng.uniform(size=(1, 3)) ** 3, rng.uniform(0.05, 0.4, size=1))
         z = rng.uniform(-1, 2, size=3)
         result = scipy.optimize.minimize(
             lambda p, z=z: np.sum((p - z) ** 2),
@@ -119,6 +127,6 @@ def test_projection_onto_one_ball_in_the_cube_matches_a_solver(rng):
             },
             options={"ftol": 1e-14, "maxiter": 500},
         )
-        projected = lipschitz.project(region, z[None])[0]
+        projected = region.project(z[None])[0]
         assert np.sum((projected - z) ** 2) <= result.fun + 1e-7
-        assert lipschitz.contains(region, projected[None])[0]
+        assert region.contains(projected[None])[0]

@@ -3,12 +3,15 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from infold.acquisition import lipschitz, search
-from infold.acquisition.functions import Acquisition
-from infold.acquisition.lipschitz import Region
-from infold.methods import FullSpace, feature_space
-from infold.models import regression
-from infold.models.joint import Encoder, FitSettings, JointModel, fit
+from infold.acquisition import functions, search
+from infold.acquisition.lipschitz import LipschitzBalls, LipschitzConstraint
+from infold.acquisition.regions import Cube
+from infold.acquisition.search import Objective, Search
+from infold.models.base import Surface
+from infold.models.features import LearnedFeatures
+from infold.models.full_space import FullSpaceGP
+from infold.paper.trust_constr import trust_constr
+from infold.record import History, Rounding
 
 
 def concave(center, scale):
@@ -29,10 +32,10 @@ def test_finds_the_maximum_of_a_badly_scaled_quadratic_in_the_cube(rng):
 
 
 def test_finds_the_point_of_a_ball_nearest_to_the_maximum(rng):
-    region = Region(np.array([[0.3, 0.3]]), np.array([0.1]))
+    region = LipschitzBalls(np.array([[0.3, 0.3]]), np.array([0.1]))
     found = search.projected_ascent(
         concave(np.array([0.9, 0.9]), np.ones(2)),
-        lambda z: lipschitz.project(region, z),
+        region.project,
         rng.uniform(size=(5, 2)),
     )
     np.testing.assert_allclose(found.point, 0.3 + 0.1 / np.sqrt(2), atol=1e-5)
@@ -50,23 +53,15 @@ def test_starts_that_are_not_finite_do_not_win(rng):
 
 
 def constrained_problem(seed: int):
-    """A random fitted model, its region and its acquisition function."""
+    """A random fitted model's acquisition function, its region and feasible starts."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(size=(40, 10))
     y = np.sin(3 * x @ rng.normal(size=10) / 3) + x[:, 0]
-    model = JointModel(encoder=Encoder(n_features=3))
-    fitted = fit(x, y, model, key=seed, settings=FitSettings(max_iterations=25))
-    posterior, acquisition = fitted.posterior, Acquisition(name=("ei", "pi", "ucb")[seed % 3])
-    y_min = np.min(fitted.standardization.apply(y))
-    _, region = feature_space.lipschitz_region(
-        model, posterior, np.asarray(posterior.z)[:40], 10, rng
-    )
-    starts = lipschitz.sample(region, 100, rng)
-    return (
-        feature_space.search_objective(model, posterior, acquisition, y_min).value_and_gradient,
-        region,
-        starts,
-    )
+    model = LearnedFeatures(n_features=3, training_iterations=25, weight_deviation=None)
+    surface = model.fit(History(x, y), (seed,), {}).surface
+    region = LipschitzConstraint().around(surface, rng)
+    objective = Objective(functions.by_name(functions.NAMES[seed % 3]), surface)
+    return objective.value_and_gradient, region, region.sample_inside(100, rng)
 
 
 def test_projected_search_is_as_good_as_trust_constr_in_19_of_20_models():
@@ -74,20 +69,67 @@ def test_projected_search_is_as_good_as_trust_constr_in_19_of_20_models():
     with jax.enable_x64(True):
         for seed in range(20):
             value_and_gradient, region, starts = constrained_problem(seed)
-            ours = search.projected_ascent(
-                value_and_gradient, lambda z, r=region: lipschitz.project(r, z), starts
-            )
-            assert lipschitz.contains(region, ours.point[None])[0]
+            ours = search.projected_ascent(value_and_gradient, region.project, starts)
+            assert region.contains(ours.point[None])[0]
             # The reference is slow: it gets the ten best of the same starts.
             best = starts[np.argsort(value_and_gradient(starts)[0])[-10:]]
-            reference = search.trust_constr(value_and_gradient, region, best)
-            logarithmic = (
-                seed % 3 < 2
-            )  # values are log EI and log PI, in which 1e-3 is a relative error of EI and PI
-            as_good += ours.value >= reference.value - 1e-3 * (
-                1.0 if logarithmic else abs(reference.value)
-            )
+            reference = trust_constr(value_and_gradient, region, best)
+            # Of log EI and log PI 1e-3 is a relative error of EI and PI.
+            scale = 1.0 if seed % 3 < 2 else abs(reference.value)
+            as_good += ours.value >= reference.value - 1e-3 * scale
     assert as_good >= 19
+
+
+class Bumps(Surface):
+    """A surface without gradients; log EI is largest where the mean, a paraboloid, is smallest."""
+
+    def __init__(self, center: np.ndarray, rounding: Rounding | None = None) -> None:
+        self.center = center
+        self.upper = np.ones(len(center))
+        self.data = np.zeros((1, len(center)))
+        self.promising = self.data
+        self.y_min = 0.0
+        self.rounding = rounding
+
+    def predict(self, z):
+        return np.sum((z - self.center) ** 2, axis=1), np.ones(len(z))
+
+
+def test_a_surface_without_gradients_is_searched_all_the_same(rng):
+    center = np.array([0.3, 0.8, 0.5])
+    objective = Objective(functions.by_name("ei"), Bumps(center))
+    found = Search(n_candidates=500, n_starts=20).maximize(objective, Cube(np.ones(3)), rng)
+    np.testing.assert_allclose(found.point, center, atol=0.02)
+
+
+def test_discrete_coordinates_stay_where_they_can_be_evaluated(rng):
+    """Without gradients too: only candidates, which are snapped, move them."""
+
+    def snap(z):
+        return np.column_stack([np.round(4 * z[:, 0]) / 4, z[:, 1:]])
+
+    rounding = Rounding(np.array([True, False]), snap)
+    objective = Objective(functions.by_name("ei"), Bumps(np.array([0.3, 0.8]), rounding))
+    found = Search(n_candidates=500, n_starts=20).maximize(objective, Cube(np.ones(2)), rng)
+    assert found.point[0] == 0.25
+    assert found.point[1] == pytest.approx(0.8, abs=0.02)
+
+
+def test_a_coordinate_whose_limit_is_zero_is_not_searched(rng):
+    cube = Cube(np.array([1.0, 0.0]))
+    objective = Objective(functions.by_name("ei"), Bumps(np.array([0.3, 0.8])))
+    assert np.all(cube.contains(cube.sample(50, rng)))
+    assert Search(n_candidates=100, n_starts=9).maximize(objective, cube, rng).point[1] == 0.0
+
+
+def test_the_best_evaluation_can_be_a_candidate(rng):
+    surface = Bumps(np.array([0.3, 0.8]))
+    surface.promising = surface.center[None]
+    objective = Objective(functions.by_name("ei"), surface)
+    found = Search(n_candidates=2, n_starts=1, keep_best=True).maximize(
+        objective, Cube(np.ones(2)), rng
+    )
+    np.testing.assert_array_equal(found.point, surface.center)
 
 
 @pytest.mark.parametrize("n_starts", [1, 7])
@@ -105,11 +147,9 @@ def test_box_search_is_as_good_as_lbfgsb_from_the_same_starts():
             rng = np.random.default_rng(seed)
             x = rng.uniform(size=(40, 20))
             y = np.sum((x - 0.4) ** 2, axis=1)
-            data = regression.make_data(x, (y - y.mean()) / y.std())
-            posterior = regression.fit(FullSpace().gp, data).extra
-            value_and_gradient = (
-                FullSpace()._objective(posterior, np.min(data.y)).value_and_gradient
-            )
+            fitted = FullSpaceGP(transform=False).fit(History(x, y), (0,), {})
+            objective = Objective(functions.by_name("ei"), fitted.surfaces[0], batch=8)
+            value_and_gradient = objective.value_and_gradient
             starts = rng.uniform(size=(8, 20))
             ours = search.projected_ascent(
                 value_and_gradient, lambda z: np.clip(z, 0, 1), starts, max_iterations=100

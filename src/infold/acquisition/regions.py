@@ -6,7 +6,7 @@ object with a method `around` that makes the region for a response surface.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -53,6 +53,15 @@ class Cube(Region):
         self, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9
     ) -> Bool[np.ndarray, " m"]:
         return np.all((z >= -tolerance) & (z <= self.upper + tolerance), axis=1)
+
+
+@runtime_checkable
+class RegionSettings(Protocol):
+    """Which region is searched."""
+
+    def around(self, surface: Surface, rng: np.random.Generator) -> Region:
+        """Return the region of a surface."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from infold._precision import float64
 from infold._threads import one_blas_thread_when_small
 from infold.acquisition import discrete
 from infold.acquisition.functions import Acquisition, ExpectedImprovement
-from infold.acquisition.regions import Region, WholeCube
+from infold.acquisition.regions import Region, RegionSettings, WholeCube
 from infold.acquisition.search import Found, Objective, Search
 from infold.methods.base import Cache, Key, Suggestion
 from infold.methods.random import RandomSearch
-from infold.models.base import Fitted, Model, Surface
+from infold.models.base import Fitted, Model
 from infold.models.full_space import FullSpaceGP
 from infold.record import History, Proposal
 
@@ -31,14 +31,6 @@ _FIT = 1  # streams of random numbers within one suggestion; `Fitted.stream` is 
 _FIT_AGAIN = 2
 _TROUBLE = (FloatingPointError, np.linalg.LinAlgError)
 _log = logging.getLogger(__name__)
-
-
-class RegionSettings(Protocol):
-    """Which region is searched."""
-
-    def around(self, surface: Surface, rng: np.random.Generator) -> Region:
-        """Return the region of a surface."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +49,15 @@ class BayesianOptimization:
     """How hard to search."""
 
     def __post_init__(self) -> None:
-        for name, kind in (("model", Model), ("acquisition", Acquisition), ("search", Search)):
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                raise ValueError(f"{name} = {value!r}: expected a {kind.__name__}")
-        if not hasattr(self.region, "around"):
-            raise ValueError(f"region = {self.region!r}: expected an object with a method around")
+        expected = {
+            "model": Model,
+            "region": RegionSettings,
+            "acquisition": Acquisition,
+            "search": Search,
+        }
+        for name, kind in expected.items():
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name} = {getattr(self, name)!r}: expected a {kind.__name__}")
 
     @property
     def _label(self) -> str:

@@ -14,7 +14,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -35,6 +35,7 @@ class Maps(NamedTuple):
     point: Callable[[Float[np.ndarray, "n d"]], Float[np.ndarray, "n D"]]
 
 
+@runtime_checkable
 class Embedding(Protocol):
     """How the box lies in the unit cube: a frozen dataclass of settings."""
 
