@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from infold import Categorical, Float, Int, Optimizer, Space, methods
-from infold.methods import FeatureSpace, RandomSearch, additive, feature_space, full_space
+from infold.acquisition import discrete
+from infold.methods import RandomSearch
+from infold.models import additive_gp, features, regression
+from infold.paper.trust_constr import with_trust_constr
 from infold.record import History
 
-CHEAP = {"n_candidates": 64, "n_starts": 8, "max_iterations": 5}
+CHEAP = {"n_candidates": 64, "n_starts": 8, "search_iterations": 5}
 DIMENSION = {
     name: 12 if name == "vae" else 7 for name in methods.NAMES
 }  # vae has that of its problem
@@ -23,7 +26,12 @@ def cheap(name: str, **settings) -> methods.Method:
     """The method, with less effort per suggestion."""
     effort = {} if name == "random" else CHEAP
     if name in FEATURE_NAMES:
-        effort = {**effort, "n_features": 2, "max_warm_iterations": 3, "max_search_iterations": 5}
+        effort = {
+            **effort,
+            "n_features": 2,
+            "training_iterations": 5,
+            "warm_training_iterations": 3,
+        }
     if name == "vae":
         effort = {**effort, "problem": "thomson", "n_pairs": 100, "n_steps": 20}
     return methods.by_name(name, **{**effort, **settings})
@@ -97,14 +105,22 @@ def test_a_cache_changes_the_effort_and_a_foreign_one_is_ignored(name, rng):
     method, data = cheap(name), history(rng, dimension=DIMENSION[name])
     cold = method.suggest(data, 1, (0, 0))
     warm = method.suggest(data, 1, (0, 1), cold.cache)
-    assert warm.diagnostics["log_likelihood"] >= cold.diagnostics["log_likelihood"]
-    foreign = {key: np.full(3, np.nan) for key in cold.cache}
-    np.testing.assert_array_equal(method.suggest(data, 1, (0, 0), foreign).x, cold.x)
+    assert (
+        warm.proposals[-1].diagnostics["log_likelihood"]
+        >= cold.proposals[-1].diagnostics["log_likelihood"]
+    )
+    strange = np.full(3, np.nan)
+    for foreign in (
+        dict.fromkeys(cold.cache, strange),
+        {"model": dict.fromkeys(cold.cache["model"], strange)},
+        {"model": {name: {"a": strange} for name in cold.cache["model"]}},
+    ):
+        np.testing.assert_array_equal(method.suggest(data, 1, (0, 0), foreign).x, cold.x)
 
 
 @pytest.mark.parametrize("name", FEATURE_NAMES)
 def test_diagnostics_say_what_a_person_would_want_to_see(name, rng):
-    diagnostics = cheap(name).suggest(history(rng), 1, (0, 0)).diagnostics
+    diagnostics = cheap(name).suggest(history(rng), 1, (0, 0)).proposals[-1].diagnostics
     for item in (
         "log_likelihood",
         "mean",
@@ -128,36 +144,36 @@ def broken(*args, **kwargs):
 
 def test_trouble_in_training_falls_back_step_by_step(rng, monkeypatch, caplog):
     data, method = history(rng), cheap("mgpc")
-    monkeypatch.setattr(feature_space, "fit", broken)
+    monkeypatch.setattr(features, "fit", broken)
     with caplog.at_level(logging.WARNING):
         suggestion = method.suggest(data, 2, (0, 0))
     assert suggestion.x.shape == (2, 7)
-    assert suggestion.diagnostics["fallback"] == "full_space"
+    assert suggestion.proposals[-1].diagnostics["fallback"] == "full_space"
     assert "training again from a fresh start" in caplog.text
     assert "falling back to the full-space GP" in caplog.text
-    monkeypatch.setattr(full_space.regression, "fit", broken)
+    monkeypatch.setattr(regression, "fit", broken)
     suggestion = method.suggest(data, 2, (0, 0))
     assert suggestion.x.shape == (2, 7)
-    assert suggestion.diagnostics["fallback"] == "random"
+    assert suggestion.proposals[-1].diagnostics["fallback"] == "random"
 
 
 def test_trouble_in_additive_training_falls_back_step_by_step(rng, monkeypatch, caplog):
     data, method = history(rng), cheap("add", n_features=3)
-    fit, calls = additive.additive.fit, []
+    fit, calls = additive_gp.fit, []
 
     def fails_when_warm(data, **warm):
         calls.append(warm)
         return broken() if warm else fit(data)
 
-    monkeypatch.setattr(additive.additive, "fit", fails_when_warm)
+    monkeypatch.setattr(additive_gp, "fit", fails_when_warm)
     suggestion = method.suggest(data, 1, (0, 0))
-    assert suggestion.diagnostics["fallback"] == "fresh start"
-    monkeypatch.setattr(additive.additive, "fit", broken)
-    assert method.suggest(data, 2, (0, 0)).diagnostics["fallback"] == "full_space"
+    assert suggestion.proposals[-1].diagnostics["fallback"] == "fresh start"
+    monkeypatch.setattr(additive_gp, "fit", broken)
+    assert method.suggest(data, 2, (0, 0)).proposals[-1].diagnostics["fallback"] == "full_space"
 
 
 def test_padding_of_the_last_group_is_not_searched(rng):
-    """D = 7 in groups of 3: f depends on the last input alone, which shares its group with padding."""
+    """D = 7 in groups of 3: f depends on the last input alone, whose group is padded."""
     x = rng.uniform(size=(40, 7))
     data = History(x, (x[:, 6] - 0.7) ** 2)
     method = methods.by_name("add", n_features=3, n_candidates=500, n_starts=20)
@@ -165,28 +181,27 @@ def test_padding_of_the_last_group_is_not_searched(rng):
 
 
 def test_decoder_that_is_not_finite_falls_back(rng, monkeypatch):
-    monkeypatch.setattr(
-        feature_space, "_decode", lambda *a: (np.full((1, 7), np.nan), np.zeros((1, 7)))
-    )
+    monkeypatch.setattr(features, "_decode", lambda *a: (np.full((1, 7), np.nan), np.zeros((1, 7))))
     suggestion = cheap("mgp").suggest(history(rng), 1, (0, 0))
-    assert suggestion.diagnostics["fallback"] == "full_space"
+    assert suggestion.proposals[-1].diagnostics["fallback"] == "full_space"
     assert np.all(np.isfinite(suggestion.x))
 
 
 def test_fresh_starts_come_in_their_turn_also_in_batches(rng):
-    """Every 4 evaluations, and less often where that is not a tenth of them; asking again at the same N is no new turn."""
+    """Every 4 evaluations, less often where that is not a tenth of them, and once at the same N."""
     method, cache, turns = cheap("mgpc", restart_every=4), {}, []
     data = history(rng, n=70)
     for n in (11, 11, 13, 15, 15, 17, 19, 60, 64, 66):
         suggestion = method.suggest(History(data.x[:n], data.y[:n]), 1, (0, n), cache)
-        turns.append(not np.array_equal(cache.get("restarted"), suggestion.cache["restarted"]))
+        restarted = suggestion.cache["model"]["restarted"]
+        turns.append(not np.array_equal(cache.get("model", {}).get("restarted"), restarted))
         cache = suggestion.cache
     assert turns == [True, False, False, True, False, False, True, True, False, True]
 
 
 def test_trust_constr_solver_is_available(rng):
-    method = cheap("mgpc", solver="trust-constr", n_starts=2)
-    diagnostics = method.suggest(history(rng), 1, (0, 0)).diagnostics
+    method = with_trust_constr(cheap("mgpc", n_starts=2))
+    diagnostics = method.suggest(history(rng), 1, (0, 0)).proposals[-1].diagnostics
     assert diagnostics["fallback"] is None
     assert diagnostics["distance"] <= diagnostics["radius"] * (1 + 1e-9)
 
@@ -214,48 +229,30 @@ def mixed_history(rng, n=14) -> History:
     return History(x, np.sum((x - 0.4) ** 2, axis=1), rounding=MIXED.rounding)
 
 
-def test_variations_can_be_evaluated_and_differ_in_few_discrete_parameters(rng):
+@pytest.mark.parametrize("name", [name for name in methods.NAMES if name not in ("random", "vae")])
+def test_suggestions_in_a_mixed_space_can_be_evaluated(name, rng):
     data = mixed_history(rng)
-    assert data.rounding is not None
-    discrete = data.rounding.coordinates
-    x = rng.uniform(size=MIXED.dimension)
-    varied = feature_space.rounded_variations(x, data, data.rounding, rng)
-    np.testing.assert_allclose(data.rounding.snap(varied), varied, atol=1e-12)
-    np.testing.assert_allclose(
-        varied[:, ~discrete], np.tile(x[~discrete], (len(varied), 1)), atol=1e-12
-    )
-    np.testing.assert_array_equal(varied[:1], data.rounding.snap(x[None]))
-    assert len(np.unique(varied[:, discrete], axis=0)) > 50
-    best = data.x[np.argmin(data.y)]
-    assert np.any(np.all(np.isclose(varied[:, discrete], best[discrete]), axis=1))
+    for unit in cheap(name).suggest(data, 2, (0, 0)).x:
+        np.testing.assert_allclose(MIXED.encode(MIXED.decode(unit)), unit, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", FEATURE_NAMES)
-def test_a_feature_space_method_suggests_the_most_promising_of_what_can_be_evaluated(
-    name, rng, monkeypatch
-):
-    made = {}
+@pytest.mark.parametrize("name", [*FEATURE_NAMES, "rembo", "add"])
+def test_a_rounded_point_is_the_most_promising_of_many(name, rng, monkeypatch):
+    """Better than what the decoder's own point is rounded to, by the model's own account."""
+    seen = {}
 
-    def remembering(function):
-        def call(*args, **kwargs):
-            made[function.__name__] = function(*args, **kwargs)
-            return made[function.__name__]
+    def watched(x, history, rounding, worth, rng):
+        chosen = choose(x, history, rounding, worth, rng)
+        seen["rounded"] = worth(rounding.snap(x[None]))[0]
+        seen["chosen"] = worth(chosen[0][None])[0]
+        return chosen
 
-        monkeypatch.setattr(feature_space, function.__name__, call)
-
-    for function in (
-        feature_space.fit,
-        feature_space.search_objective,
-        feature_space.rounded_variations,
-    ):
-        remembering(function)
-    data = mixed_history(rng)
-    suggestion = cheap(name).suggest(data, 1, (0, 0))
-    with jax.enable_x64(True):
-        worth = made["search_objective"].value(made["fit"].encode(made["rounded_variations"]))
-    np.testing.assert_array_equal(suggestion.x[0], made["rounded_variations"][np.argmax(worth)])
-    assert suggestion.diagnostics["acquisition"] == pytest.approx(np.max(worth))
-    assert worth[0] < np.max(worth)  # better than the rounded point of the decoder
+    choose = discrete.choose
+    monkeypatch.setattr(discrete, "choose", watched)
+    suggestion = cheap(name).suggest(mixed_history(rng), 1, (0, 0))
+    value = suggestion.proposals[-1].diagnostics["acquisition"]
+    assert value == pytest.approx(seen["chosen"], rel=1e-9)
+    assert seen["chosen"] >= seen["rounded"]
 
 
 def test_a_batch_of_discrete_points_repeats_nothing_while_there_is_something_new(rng):
@@ -313,7 +310,9 @@ def test_whether_it_matters_how_large_a_penalty_is(method, matters, rng):
         y = data.y.copy()
         y[3] = penalty
         likelihoods.append(
-            method.suggest(History(data.x, y), 1, (0, 0)).diagnostics["log_likelihood"]
+            method.suggest(History(data.x, y), 1, (0, 0))
+            .proposals[-1]
+            .diagnostics["log_likelihood"]
         )
     assert (likelihoods[0] != likelihoods[1]) == matters
 
@@ -343,13 +342,14 @@ def test_one_compilation_per_bucket_and_program(rng):
 
     x = rng.uniform(size=(310, 6))
     y = np.sum(x, axis=1)
-    method = FeatureSpace(
+    method = methods.by_name(
+        "mgpc",
         n_features=2,
         n_candidates=60,
         n_starts=7,
-        max_iterations=1,
-        max_warm_iterations=1,
-        max_search_iterations=1,
+        training_iterations=1,
+        warm_training_iterations=1,
+        search_iterations=1,
     )
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:
@@ -374,11 +374,8 @@ def test_one_compilation_per_bucket_and_program(rng):
         ("random", {"n_features": 3}, "setting of random = 'n_features': expected one of design"),
         ("mgpc", {"acquisition": "kg"}, "acquisition = 'kg': expected one of ei, pi, ucb"),
         ("mgpc", {"n_features": 0}, "n_features = 0: expected a whole number of at least 1"),
-        (
-            "mgp",
-            {"solver": "trust-constr"},
-            "solver = 'trust-constr': expected 'projected', as there is no constraint",
-        ),
+        ("mgpc", {"solver": "newton"}, "setting of mgpc = 'solver': expected one of"),
+        ("mgpc", {"beta": 2.0}, "beta = 2.0: expected it with acquisition = 'ucb' alone"),
         (
             "mgpc",
             {"weight_deviation": 0.0},
@@ -386,13 +383,8 @@ def test_one_compilation_per_bucket_and_program(rng):
         ),
         (
             "mgpc",
-            {"max_warm_iterations": 0},
-            "max_warm_iterations = 0: expected a whole number of at least 1",
-        ),
-        (
-            "mgpc",
-            {"solver": "newton"},
-            "solver = 'newton': expected one of projected, trust-constr",
+            {"warm_training_iterations": 0},
+            "warm_training_iterations = 0: expected a whole number of at least 1",
         ),
         (
             "full_space",

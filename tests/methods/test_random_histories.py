@@ -48,9 +48,9 @@ def random_history(rng: np.random.Generator, dimension: int) -> History:
 
 @pytest.mark.parametrize("name", methods.NAMES)
 def test_random_histories(name):
-    effort = {} if name == "random" else {"n_candidates": 50, "n_starts": 4, "max_iterations": 3}
+    effort = {} if name == "random" else {"n_candidates": 50, "n_starts": 4, "search_iterations": 3}
     if "mgp" in name:
-        effort |= {"n_features": 2, "max_warm_iterations": 2, "max_search_iterations": 3}
+        effort |= {"n_features": 2, "training_iterations": 3, "warm_training_iterations": 2}
     if name == "vae":
         effort |= {"problem": "thomson", "n_pairs": 100, "n_steps": 20}
     method, dimension = methods.by_name(name, **effort), DIMENSION[name]

@@ -23,7 +23,7 @@ from infold.acquisition.regions import Region, RegionSettings, WholeCube
 from infold.acquisition.search import Found, Objective, Search
 from infold.methods.base import Cache, Key, Suggestion
 from infold.methods.random import RandomSearch
-from infold.models.base import Fitted, Model
+from infold.models.base import Fitted, Model, kept_state
 from infold.models.full_space import FullSpaceGP
 from infold.record import History, Proposal
 
@@ -76,7 +76,7 @@ class BayesianOptimization:
         fitted = None
         try:
             with clock("fit"):
-                fitted, fallback = self._fit(history, key, cache.get("model", {}))
+                fitted, fallback = self._fit(history, key, kept_state(cache, "model"))
             cache["model"] = fitted.state
             training = {**fitted.describe(), "fallback": fallback}
             for i in range(q):
@@ -98,7 +98,7 @@ class BayesianOptimization:
     @one_blas_thread_when_small
     def fit(self, history: History, key: Key, cache: Cache | None = None) -> Fitted:
         """Return the model fitted to the history, as the next suggestion would use it."""
-        return self._fit(history, key, (cache or {}).get("model", {}))[0]
+        return self._fit(history, key, kept_state(cache, "model"))[0]
 
     def _fit(self, history: History, key: Key, state: dict) -> tuple[Fitted, str | None]:
         """Fit the model, from a fresh start where that fails, and say so."""
@@ -117,7 +117,7 @@ class BayesianOptimization:
             return _random_points(history, q, key, cache)
         _log.warning("%s: %s; falling back to the full-space GP", self._label, error)
         rest = full_space(acquisition=self.acquisition).suggest(
-            history, q, key, cache.get("fallback")
+            history, q, key, kept_state(cache, "fallback")
         )
         cache["fallback"] = rest.cache
         proposals = tuple(

@@ -21,7 +21,15 @@ from infold.gp.outputs import Standardization
 from infold.gp.training import Trained
 from infold.models import additive_gp
 from infold.models.additive_gp import AdditivePosterior
-from infold.models.base import Fitted, Predictions, SmoothSurface, State, features, with_lies
+from infold.models.base import (
+    Fitted,
+    Predictions,
+    SmoothSurface,
+    State,
+    features,
+    kept_array,
+    with_lies,
+)
 from infold.models.full_space import describe_training, split_columns
 from infold.record import History
 
@@ -45,7 +53,7 @@ class AdditiveGP:
         rows = padding.bucket_size(len(y) + len(history.pending))
         data = jax.device_put(additive_gp.make_data(history.x, y, group_size, rows))
         trained = additive_gp.fit(
-            data, warm=state.get("parameters"), curvature=state.get("curvature")
+            data, warm=kept_array(state, "parameters"), curvature=kept_array(state, "curvature")
         )
         return FittedAdditive(
             history=history,

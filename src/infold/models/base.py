@@ -23,6 +23,19 @@ from infold.record import History, Rounding
 State = dict[str, Any]
 """Warm start of a model: arrays by name, and the states of models inside."""
 
+
+def kept_array(state: State, name: str) -> np.ndarray | None:
+    """Return an array of the state; None where it is missing, or something else."""
+    value = state.get(name)
+    return value if isinstance(value, np.ndarray) else None
+
+
+def kept_state(state: State | None, name: str) -> State:
+    """Return the state of a model or method inside; empty where it is missing."""
+    value = (state or {}).get(name)
+    return value if isinstance(value, dict) else {}
+
+
 N_PROMISING = 5  # of the best evaluations, around which candidates are drawn
 
 

@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from infold import _checks
 from infold.gp.outputs import PowerTransform, Standardization
-from infold.models.base import Fitted, State, Surface, features
+from infold.models.base import Fitted, State, Surface, features, kept_array, kept_state
 from infold.models.full_space import FittedGP, FullSpaceGP
 from infold.record import History
 
@@ -90,12 +90,13 @@ class EmbeddedGP:
         """Fit the GP to the places of the evaluations."""
         dimension = history.dimension
         d = features(self.n_features, dimension)
-        parameters = state.get("embedding", np.empty(0))
+        parameters = kept_array(state, "embedding")
         expected = (self.embedding.n_parameters(dimension, d),)
-        if parameters.shape != expected or not np.all(np.isfinite(parameters)):
+        usable = parameters is not None and parameters.shape == expected
+        if parameters is None or not usable or not np.all(np.isfinite(parameters)):
             parameters = self.embedding.parameters(dimension, d, key[0])
         maps = self.embedding.maps(parameters, dimension, d)
-        inner = self.gp.fit(located(maps, history), key, state.get("gp", {}))
+        inner = self.gp.fit(located(maps, history), key, kept_state(state, "gp"))
         return FittedEmbedding(history=history, maps=maps, parameters=parameters, inner=inner)
 
 

@@ -21,6 +21,7 @@ from infold.models.base import (
     State,
     best_first,
     features,
+    kept_array,
     with_lies,
 )
 from infold.models.full_space import describe_training, split_columns
@@ -93,12 +94,13 @@ class LearnedFeatures:
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedFeatures":
         """Train from the last parameters, at times from fresh ones too; the likelier win."""
         model = self.joint_model(history.dimension)
-        warm = state.get("parameters")
+        warm = kept_array(state, "parameters")
         expected = (joint.n_parameters(model, history.dimension),)
         if warm is not None and not (warm.shape == expected and np.all(np.isfinite(warm))):
             warm = None
-        restarted = np.asarray(state.get("restarted", np.nan), dtype=np.float64)
-        due = warm is None or restarted.shape != () or self._due(len(history.y), float(restarted))
+        kept = kept_array(state, "restarted")
+        restarted = np.nan if kept is None or kept.size != 1 else kept.item()
+        due = warm is None or self._due(len(history.y), restarted)
         values = history.imputed
         if self.clip_outliers:
             values = without_outliers(values, _REACH)
@@ -108,7 +110,7 @@ class LearnedFeatures:
             model,
             key=key,
             warm=warm,
-            curvature=state.get("curvature"),
+            curvature=kept_array(state, "curvature"),
             settings=FitSettings(
                 n_restarts=1 if due else 0,
                 iterations=self.training_iterations,
@@ -116,7 +118,7 @@ class LearnedFeatures:
             ),
         )
         y = fitted.standardization.apply(values)
-        last = float(len(history.y)) if due else float(restarted)
+        last = float(len(history.y)) if due else restarted
         return FittedFeatures(
             fit=fitted, history=history, y=y, posterior=fitted.posterior, restarted=last
         )

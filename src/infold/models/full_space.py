@@ -20,7 +20,15 @@ from infold.gp import padding
 from infold.gp.outputs import PowerTransform, Standardization, without_outliers
 from infold.gp.training import Trained
 from infold.models import regression
-from infold.models.base import Fitted, Predictions, SmoothSurface, State, best_first, with_lies
+from infold.models.base import (
+    Fitted,
+    Predictions,
+    SmoothSurface,
+    State,
+    best_first,
+    kept_array,
+    with_lies,
+)
 from infold.models.regression import Regression, RegressionPosterior
 from infold.record import History
 
@@ -56,8 +64,8 @@ class FullSpaceGP:
         trained = regression.fit(
             self.gp,
             data,
-            warm=state.get("parameters"),
-            curvature=state.get("curvature"),
+            warm=kept_array(state, "parameters"),
+            curvature=kept_array(state, "curvature"),
             warm_iterations=self.warm_training_iterations,
         )
         return FittedGP(

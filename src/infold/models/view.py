@@ -60,8 +60,8 @@ class ModelView:
     ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """Return mean and standard deviation of the objective at one point or several.
 
-        The deviation is that of the function itself, without the noise of an evaluation. Where values were
-        transformed, the mean is the median, and the deviation reaches one deviation above it.
+        The deviation is that of the function itself, without the noise of an evaluation. Where
+        values were transformed, the mean is a median, and the deviation is that above it.
         """
         units = np.array([self.space.place(point) for point in _several(points)])
         return self._predict_units(units)
@@ -78,7 +78,7 @@ class ModelView:
 
     @float64
     def leave_one_out(self) -> LeaveOneOut:
-        """Predict each evaluation from all others, with the hyper-parameters held, in closed form."""
+        """Predict each evaluation from all others in closed form, hyper-parameters held."""
         mean, variance = self.fitted.leave_one_out()
         targets = self.fitted.targets
         outputs = self.fitted.outputs
@@ -94,8 +94,9 @@ class ModelView:
     def relevance(self) -> dict[str, float]:
         """Return for each parameter its share in how much the prediction varies around good points.
 
-        One parameter at a time takes values all over its range, the others stay as they are at up to 64 of
-        the best evaluations; the shares are of the variances of the predicted mean, and add up to 1.
+        One parameter at a time takes values all over its range, while the others stay as they are
+        at the best evaluations, up to 64 of them. The shares are those of the variances of the
+        predicted mean; they add up to 1.
         """
         order = np.argsort(self._history.imputed)[:_N_POINTS]
         points = self._history.x[order]

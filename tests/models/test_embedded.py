@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-
-from infold.methods import FullSpace, Rembo
 from infold.methods.low_dimensional import located
 from infold.methods.rembo import from_subspace, random_basis, to_subspace
+
 from infold.record import History
 
 
@@ -24,36 +23,52 @@ def test_map_stays_in_the_box_and_inverts_on_the_subspace(dimension, features, r
 
 
 @pytest.mark.parametrize("dimension", [2, 6, 30])
-def test_places_are_remembered_where_clipping_hides_them(dimension, rng):
-    a = random_basis(dimension, dimension // 2, 1)
-    embedding = Rembo().embedding(a.ravel(), dimension, dimension // 2)
-    corners = rng.integers(2, size=(30, dimension // 2)).astype(float)
-    x = from_subspace(a, corners)
+def test_points_are_located_where_they_were_searched(dimension, rng):
+    """Clipping hides where a point came from; its proposal says so."""
+    d = dimension // 2
+    maps = RandomSubspace().maps(random_basis(dimension, d, 1).ravel(), dimension, d)
+    corners = rng.integers(2, size=(30, d)).astype(float)
+    x = maps.point(corners)
     if dimension < 30:
-        assert not np.allclose(from_subspace(a, to_subspace(a, x)), x)
-    np.testing.assert_allclose(from_subspace(a, located(embedding, x, corners)), x, atol=1e-9)
-    vertices = np.eye(dimension)  # nothing but zeros and ones
-    assert np.all(np.isfinite(located(embedding, vertices, corners)))
+        assert not np.allclose(maps.point(maps.place(x)), x)
+    proposals = tuple(Proposal("", {"features": corner.tolist()}) for corner in corners)
+    history = History(x[:20], rng.normal(size=20), x[20:], proposals=proposals)
+    inside = located(maps, history)
+    np.testing.assert_array_equal(inside.x, corners[:20])
+    np.testing.assert_array_equal(inside.pending, corners[20:])
 
 
-def test_the_cache_says_where_suggestions_were(rng):
-    method = Rembo(n_features=2, n_candidates=50, n_starts=5, max_iterations=3)
+def test_features_of_other_methods_say_nothing(rng):
+    maps = RandomSubspace().maps(random_basis(8, 3, 1).ravel(), 8, 3)
+    x = rng.uniform(size=(5, 8))
+    strange = (rng.uniform(size=3).tolist(), [0.5] * 4, [np.nan] * 3, None, [5.0, -5.0, 0.0])
+    proposals = tuple(Proposal("", {"features": features}) for features in strange)
+    inside = located(maps, History(x, np.zeros(5), proposals=proposals))
+    np.testing.assert_array_equal(inside.x, maps.place(x))
+    vertices = History(np.eye(8), np.zeros(8))  # nothing but zeros and ones
+    assert np.all(np.isfinite(located(maps, vertices).x))
+
+
+def test_a_suggestion_says_where_in_the_box_it_is(rng):
+    method = by_name("rembo", n_features=2, **CHEAP)
     history = History(rng.uniform(size=(6, 4)), rng.normal(size=6))
     first = method.suggest(history, 2, (1, 0))
-    second = method.suggest(history.with_pending(first.x), 1, (1, 2), first.cache)
-    np.testing.assert_array_equal(second.cache["places"][:4], first.cache["places"])
-    np.testing.assert_allclose(
-        from_subspace(random_basis(4, 2, 1), second.cache["places"].reshape(-1, 2))[2:], second.x
-    )
+    places = np.array([proposal.diagnostics["features"] for proposal in first.proposals])
+    np.testing.assert_allclose(from_subspace(random_basis(4, 2, 1), places), first.x)
 
 
 @pytest.mark.parametrize("scaled_priors", [False, True])
 def test_the_gp_is_that_of_the_full_space_in_the_subspace(scaled_priors, rng):
-    sizes = {"n_candidates": 50, "n_starts": 5, "max_iterations": 3, "scaled_priors": scaled_priors}
+    sizes = {
+        "n_candidates": 50,
+        "n_starts": 5,
+        "search_iterations": 3,
+        "scaled_priors": scaled_priors,
+    }
     a, x, y = random_basis(8, 3, 1), rng.uniform(size=(9, 8)), rng.normal(size=9)
-    plain = FullSpace(transform=False, clip_outliers=False, local=False, **sizes)
+    plain = by_name("full_space", transform=False, clip_outliers=False, vary_best=False, **sizes)
     inside = plain.suggest(History(to_subspace(a, x), y), 1, (1, 0)).x
-    found = Rembo(n_features=3, **sizes).suggest(History(x, y), 1, (1, 0)).x
+    found = by_name("rembo", n_features=3, **sizes).suggest(History(x, y), 1, (1, 0)).x
     np.testing.assert_array_equal(found, from_subspace(a, inside))
 
 
@@ -64,7 +79,7 @@ def test_points_off_the_subspace_go_to_the_nearest_of_it(rng):
 
 
 def test_one_seed_one_subspace(rng):
-    method = Rembo(n_features=2, n_candidates=50, n_starts=5, max_iterations=3)
+    method = by_name("rembo", n_features=2, **CHEAP)
     x = rng.uniform(size=(12, 9))
     history = History(x, np.sum(x, axis=1))
     a = random_basis(9, 2, 7)
@@ -82,7 +97,7 @@ def test_finds_the_minimum_of_a_function_of_its_subspace(rng):
     x = rng.uniform(size=(8, 30))
     history, cache = History(x, np.array([f(p) for p in x])), None
     for i in range(15):
-        suggestion = Rembo(n_features=2, n_candidates=500, n_starts=20).suggest(
+        suggestion = by_name("rembo", n_features=2, n_candidates=500, n_starts=20).suggest(
             history, 1, (0, i), cache
         )
         cache = suggestion.cache
