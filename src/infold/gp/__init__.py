@@ -1,1 +1,1 @@
-"""What any Gaussian process needs: kernels, exact and Kronecker-structured inference, padding."""
+"""What any Gaussian process needs: kernels, inference, training, padding, transforms of values."""

@@ -1,15 +1,15 @@
 """Gaussian algebra of Kronecker products plus noise: the paper's Algorithm 2.
 
-| symbol | code        | meaning                                                | shape |
-|--------|-------------|--------------------------------------------------------|-------|
-| K_l    | `factors`   | symmetric factors of K_1 (x) ... (x) K_W                | G_l G_l |
-| K_c    | `k`         | covariance of the rows (data)                           | n n   |
-| B      | `b`         | covariance of the columns (outputs), blocks on its diagonal | q s s |
-| X~     | `x`         | data, columns grouped as the blocks of B                | n q s |
-| σ²     | `noise`     | noise variance                                          |       |
-| Q, l   | `q_*`, `l_*`| eigenvectors and eigenvalues                            |       |
-| S, E   | `s`, `e`    | Q_kᵀ X~ Q_b and l_k l_bᵀ + σ²                           | n q s |
-| W      | `w`         | S / E, zero where padded                                | n q s |
+| symbol | code         | meaning                                              | shape   |
+|--------|--------------|------------------------------------------------------|---------|
+| K_l    | `factors`    | symmetric factors of K_1 (x) ... (x) K_W             | G_l G_l |
+| K_c    | `k`          | covariance of the rows (data)                        | n n     |
+| B      | `b`          | diagonal blocks of the columns' (outputs) covariance | q s s   |
+| X~     | `x`          | data, columns grouped as the blocks of B             | n q s   |
+| σ²     | `noise`      | noise variance                                       |         |
+| Q, l   | `q_*`, `l_*` | eigenvectors and eigenvalues                         |         |
+| S, E   | `s`, `e`     | Q_kᵀ X~ Q_b and l_k l_bᵀ + σ²                        | n q s   |
+| W      | `w`          | S / E, zero where padded                             | n q s   |
 
 Nothing of size (n q s)² is ever formed. `k` and `b` may be padded with `padding.eigen_pad`.
 """
@@ -29,16 +29,17 @@ _LOG_2PI = math.log(2.0 * math.pi)
 
 
 def matvec(factors: Sequence[Float[Array, "_ _"]], x: Float[Array, " v"]) -> Float[Array, " v"]:
-    """(K_1 (x) ... (x) K_W) x: the procedure `matvecmul` of Algorithm 2, in row-major order."""
+    """Return (K_1 (x) ... (x) K_W) x: procedure `matvecmul` of Algorithm 2, in row-major order."""
     r = x
     for k in reversed(factors):
-        # The last factor acts on the fastest index; moving its result to the front makes the next factor's index fastest.
+        # The last factor acts on the fastest index. Moving its result to the front makes the
+        # index of the next factor the fastest.
         r = (k @ r.reshape(-1, k.shape[0]).T).reshape(-1)
     return r
 
 
 def _eigen(factors: Sequence[Array], noise: Array) -> tuple[list[Array], Array]:
-    """Eigenvectors of every factor and the eigenvalues of the whole, noise included."""
+    """Return the eigenvectors of every factor and the eigenvalues of the whole plus noise."""
     values, vectors = zip(*(jnp.linalg.eigh(k) for k in factors), strict=True)
     product = jnp.ones(1, dtype=values[0].dtype)
     for value in values:
@@ -49,18 +50,20 @@ def _eigen(factors: Sequence[Array], noise: Array) -> tuple[list[Array], Array]:
 def solve(
     factors: Sequence[Float[Array, "_ _"]], x: Float[Array, " v"], noise: Float[Array, ""]
 ) -> Float[Array, " v"]:
-    """(K_1 (x) ... (x) K_W + σ² I)⁻¹ x: Algorithm 2."""
+    """Return (K_1 (x) ... (x) K_W + σ² I)⁻¹ x: Algorithm 2."""
     vectors, eigenvalues = _eigen(factors, noise)
     s = matvec([q.T for q in vectors], x)
     return matvec(vectors, s / eigenvalues)
 
 
 def logdet(factors: Sequence[Float[Array, "_ _"]], noise: Float[Array, ""]) -> Float[Array, ""]:
-    """log |K_1 (x) ... (x) K_W + σ² I|."""
+    """Return log |K_1 (x) ... (x) K_W + σ² I|."""
     return jnp.sum(jnp.log(_eigen(factors, noise)[1]))
 
 
 class _Decomposition(NamedTuple):
+    """Eigendecompositions of K_c and B, and the data in their eigenvectors."""
+
     q_k: Float[Array, "n n"]
     l_k: Float[Array, " n"]
     q_b: Float[Array, "q s s"]
@@ -75,7 +78,8 @@ def _decompose(k: Array, b: Array, x: Array, noise: Array) -> _Decomposition:
     l_k, q_k = jnp.linalg.eigh(k, symmetrize_input=False)
     l_b, q_b = jnp.linalg.eigh(b, symmetrize_input=False)
     real = real_eigenvalues(l_k)[:, None, None] & real_eigenvalues(l_b)
-    l_k, l_b = jnp.maximum(l_k, 0.0), jnp.maximum(l_b, 0.0)
+    l_k = jnp.maximum(l_k, 0.0)
+    l_b = jnp.maximum(l_b, 0.0)
     s = jnp.einsum("nqs,qst->nqt", jnp.tensordot(q_k.T, x, axes=1), q_b)
     e = l_k[:, None, None] * l_b + noise
     w = jnp.where(real, s / e, 0.0)
@@ -83,9 +87,9 @@ def _decompose(k: Array, b: Array, x: Array, noise: Array) -> _Decomposition:
 
 
 class KroneckerPosterior(NamedTuple):
-    """What predictions need: `weights` = R B for the mean, the rest for the variance."""
+    """A multi-output GP conditioned on data: `weights` give the mean, the rest the variance."""
 
-    weights: Float[Array, "n q s"]
+    weights: Float[Array, "n q s"]  # R B
     q_k: Float[Array, "n n"]
     shrinkage: Float[Array, "n q s"]  # l_b² / E
     q_b: Float[Array, "q s s"]
@@ -99,10 +103,11 @@ def infer(
     x: Float[Array, "n q s"],
     noise: Float[Array, ""],
 ) -> tuple[Float[Array, ""], KroneckerPosterior]:
-    """log N(vec X~ | 0, B (x) K_c + σ² I), B block-diagonal, in O(n³ + q s³ + n² q s), and the posterior of the outputs.
+    """Return the log likelihood log N(vec X~ | 0, B (x) K_c + σ² I) and the posterior.
 
-    The derivative is the likelihood's, and does not differentiate eigenvectors, which is impossible where eigenvalues repeat.
-    The posterior is that of the outputs without noise; it is not differentiated.
+    The posterior is that of the outputs without noise. The cost is O(n³ + q s³ + n² q s). Only
+    the likelihood is differentiated, without derivatives of eigenvectors, which do not exist
+    where eigenvalues repeat.
     """
     return _infer_forward(k, b, x, noise)[0]
 
@@ -113,24 +118,22 @@ def _infer_forward(k: Array, b: Array, x: Array, noise: Array) -> tuple:
     value = -0.5 * jnp.sum(jnp.where(d.real, terms, 0.0))
     weights = jnp.einsum("nqt,qst->nqs", d.q_k_w * d.l_b, d.q_b)  # R B, as B = Q_b l_b Q_bᵀ
     shrinkage = jnp.where(d.real, d.l_b**2 / d.e, 0.0)
-    return (
-        value,
-        KroneckerPosterior(weights, d.q_k, shrinkage, d.q_b, jnp.diagonal(b, axis1=1, axis2=2)),
-    ), d
+    prior_variance = jnp.diagonal(b, axis1=1, axis2=2)
+    posterior = KroneckerPosterior(weights, d.q_k, shrinkage, d.q_b, prior_variance)
+    return (value, posterior), d
 
 
 def _infer_backward(d: _Decomposition, cotangent: tuple) -> tuple:
     g = cotangent[0]
-    w, inverse_e = d.w, jnp.where(d.real, 1.0 / d.e, 0.0)
-    n = w.shape[0]
+    w = d.w
+    n, _, s = w.shape
+    inverse_e = jnp.where(d.real, 1.0 / d.e, 0.0)
     # With W = S/E:  d/dK_c = ½ Q_k [W diag(l_b) Wᵀ - diag_i(Σ_j l_b[j]/E[i,j])] Q_kᵀ
     grad_k = (d.q_k_w * d.l_b).reshape(n, -1) @ d.q_k_w.reshape(n, -1).T
     grad_k = 0.5 * (grad_k - (d.q_k * jnp.sum(d.l_b * inverse_e, axis=(1, 2))) @ d.q_k.T)
     # d/dB = ½ Q_b [Wᵀ diag(l_k) W - diag_j(Σ_i l_k[i]/E[i,j])] Q_bᵀ, block by block
     inner_b = jnp.einsum("nqs,nqt->qst", d.l_k[:, None, None] * w, w)
-    inner_b -= jnp.tensordot(d.l_k, inverse_e, axes=1)[:, :, None] * jnp.eye(
-        w.shape[2], dtype=w.dtype
-    )
+    inner_b -= jnp.tensordot(d.l_k, inverse_e, axes=1)[:, :, None] * jnp.eye(s, dtype=w.dtype)
     grad_b = 0.5 * jnp.einsum("qis,qst,qjt->qij", d.q_b, inner_b, d.q_b)
     grad_noise = 0.5 * jnp.sum(w * w) - 0.5 * jnp.sum(inverse_e)
     grad_x = -jnp.einsum("nqt,qst->nqs", d.q_k_w, d.q_b)
@@ -141,16 +144,18 @@ infer.defvjp(_infer_forward, _infer_backward)
 
 
 def mean(posterior: KroneckerPosterior, k_star: Float[Array, "m n"]) -> Float[Array, "m q s"]:
-    """Posterior mean k_c(z*, Z) R B. `k_star` is zero in padded columns."""
+    """Return the posterior mean k_c(z*, Z) R B; `k_star` is zero in padded columns."""
     return jnp.tensordot(k_star, posterior.weights, axes=1)
 
 
 def variance(
     posterior: KroneckerPosterior, k_star: Float[Array, "m n"], k_star_star: Float[Array, ""]
 ) -> Float[Array, "m q s"]:
-    """B_jj k_c(z*, z*) - Σ_m Q_b[j,m]² l_b[m]² Σ_i t_i² / E[i,m] with t = Q_kᵀ k_c(Z, z*)."""
+    """Return the posterior variance of each output at each z*.
+
+    B_jj k_c(z*, z*) - Σ_m Q_b[j,m]² l_b[m]² Σ_i t_i² / E[i,m] with t = Q_kᵀ k_c(Z, z*).
+    """
     t = k_star @ posterior.q_k
-    explained = jnp.einsum(
-        "mqt,qst->mqs", jnp.tensordot(t**2, posterior.shrinkage, axes=1), posterior.q_b**2
-    )
+    shrunk = jnp.tensordot(t**2, posterior.shrinkage, axes=1)
+    explained = jnp.einsum("mqt,qst->mqs", shrunk, posterior.q_b**2)
     return jnp.maximum(posterior.prior_variance * k_star_star - explained, 0.0)

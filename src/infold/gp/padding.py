@@ -1,12 +1,12 @@
-"""Bucket sizes and masks: N may grow by one without compiling again.
+"""Bucket sizes and masks, so that N can grow by one without compiling again.
 
-Arrays of N rows are extended to `bucket_size(N)` rows and a mask says which are real. Covariances of padded rows are
-replaced so that the padding drops out of every result exactly:
+Arrays of N rows are extended to `bucket_size(N)` rows, and a mask says which are real. Covariances
+of padded rows are replaced so that the padding drops out of every result exactly:
 
-- `identity_pad`: the padding is an independent block I. A Cholesky factor, a solve against a zero-padded right-hand side and
-  a log-determinant are those of the real block.
-- `eigen_pad`: the padding is an independent block -I. No covariance has an eigenvalue near -1, so an eigendecomposition
-  returns the padding first and `real_eigenvalues` finds it again.
+- `identity_pad`: the padding is an independent block I. The Cholesky factor, the solution for a
+  zero-padded right-hand side and the log-determinant are those of the real block.
+- `eigen_pad`: the padding is an independent block -I. No covariance has an eigenvalue near -1, so
+  an eigendecomposition returns the padding first and `real_eigenvalues` tells it apart.
 """
 
 import jax.numpy as jnp
@@ -15,11 +15,14 @@ from jaxtyping import Bool, Float
 
 from infold._types import Array
 
-_STEP = 64  # below it an eigendecomposition takes under 1 ms; five compilations up to N = 320
+_STEP = 64  # a smaller eigendecomposition takes under 1 ms; five compilations up to N = 320
 
 
 def bucket_size(n: int) -> int:
-    """The padded size for n rows: multiples of 64 up to 512, of 128 up to 1024, of 256 up to 2048, and so on."""
+    """Return the padded size for n rows.
+
+    Sizes are multiples of 64 up to 512, of 128 up to 1024, of 256 up to 2048, and so on.
+    """
     step = _STEP
     while n > 8 * step:
         step *= 2
@@ -27,12 +30,13 @@ def bucket_size(n: int) -> int:
 
 
 def pad_rows(a: np.ndarray, size: int, fill: float = 0.0) -> np.ndarray:
-    """`a` extended along its first axis to `size` rows of `fill`."""
-    return np.concatenate([a, np.full((size - a.shape[0], *a.shape[1:]), fill, dtype=a.dtype)])
+    """Return `a` extended to `size` rows by rows of `fill`."""
+    n, *rest = a.shape
+    return np.concatenate([a, np.full((size - n, *rest), fill, dtype=a.dtype)])
 
 
 def row_mask(n: int, size: int) -> np.ndarray:
-    """True for the first n of `size` rows."""
+    """Return a mask of `size` rows, true for the first n."""
     return np.arange(size) < n
 
 
@@ -43,15 +47,15 @@ def _with_diagonal(
 
 
 def identity_pad(k: Float[Array, "n n"], mask: Bool[Array, " n"]) -> Float[Array, "n n"]:
-    """`k` with the masked-out rows and columns replaced by those of the identity."""
+    """Return `k` with the padded rows and columns replaced by those of I."""
     return _with_diagonal(k, mask, 1.0)
 
 
 def eigen_pad(k: Float[Array, "n n"], mask: Bool[Array, " n"]) -> Float[Array, "n n"]:
-    """`k` with the masked-out rows and columns replaced by those of minus the identity."""
+    """Return `k` with the padded rows and columns replaced by those of -I."""
     return _with_diagonal(k, mask, -1.0)
 
 
 def real_eigenvalues(eigenvalues: Float[Array, "*s"]) -> Bool[Array, "*s"]:
-    """Which eigenvalues of an `eigen_pad`-ed covariance belong to real rows."""
+    """Tell which eigenvalues of a covariance padded by `eigen_pad` belong to real rows."""
     return eigenvalues > -0.5

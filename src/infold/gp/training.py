@@ -1,15 +1,19 @@
 """Maximum likelihood by a quasi-Newton method that can be continued.
 
-Limited-memory BFGS with limits on the parameters (two-metric projection: those that rest on a limit and are pushed against it
-stay, the others take the quasi-Newton step, cut to the limits). SciPy's L-BFGS-B is as good from a fresh start, and what the
-tests compare with. From one suggestion to the next the data grow by a point and the likelihood hardly changes, so what was
-learned of its curvature stays true: kept, two or three evaluations do what takes SciPy, which starts with none, six to ten.
+The method is limited-memory BFGS with limits on the parameters, by two-metric projection:
+parameters that rest on a limit and are pushed against it stay there, the others take the
+quasi-Newton step, clipped to the limits.
+
+SciPy's L-BFGS-B is as good from a fresh start, and the tests compare with it. But from one
+suggestion to the next the data grow by a point, the likelihood hardly changes, and its curvature
+stays much the same. With the curvature kept, two or three evaluations of the likelihood do what
+takes SciPy, which cannot be given any, six to ten.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -17,58 +21,74 @@ from jaxtyping import Float
 
 from infold._types import Array
 
-_MEMORY = 8  # steps from which the curvature is estimated
-_LARGEST = 200_000  # numbers kept of the curvature between suggestions: run files hold them
+_MEMORY = 8  # number of steps from which the curvature is estimated
+_LARGEST = 200_000  # most numbers of curvature kept between suggestions, since run files hold them
 _SUFFICIENT = 1e-4  # Armijo's constant
-_TRIES = 20  # shortenings of a step before giving up
-_FLAT = 1e-6  # a gradient this small is zero
+_TRIES = 20  # lengths of a step tried before giving up
+_FLAT = 1e-6  # gradients at most this large count as zero
+_CURVED = 1e-10  # least cosine between a step and the change of the gradient along it
 
 
 @dataclass(frozen=True)
 class Trained:
-    """The best parameters found, and what all starts cost together."""
+    """The best parameters found, and what all starts together cost."""
 
     flat: np.ndarray
+    """The parameters, as one vector."""
     log_likelihood: float
+    """The log likelihood there, plus the log prior where the model has one."""
     converged: bool
+    """Whether training stopped by itself, before its limit of iterations."""
     start: str
+    """Name of the start that led there."""
     n_likelihoods: int
+    """Number of evaluations of the likelihood, over all starts."""
     n_iterations: int
+    """Number of quasi-Newton steps, over all starts."""
     curvature: Float[np.ndarray, " _"]
-    """The last steps and the changes of the gradient along them, as one vector; for a `Start` nearby."""
+    """The last steps and the changes of the gradient along them, for a `Start` nearby."""
     posterior: Any
-    """The third thing that the loss returned there."""
+    """What the loss returned third at `flat`: for every model here, its posterior."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where one run of training begins, how long it may take, and what is known of the curvature there.
-
-    A curvature that is not finite, or cannot be of as many parameters, is ignored.
-    """
+    """Where one run of training begins, and how long it may take."""
 
     name: str
+    """Name by which `Trained.start` refers to it."""
     flat: np.ndarray
+    """The parameters to begin with, as one vector."""
     max_iterations: int
+    """Most quasi-Newton steps from there."""
     curvature: np.ndarray | None = None
+    """`Trained.curvature` of a run nearby; ignored if not finite or of another length."""
 
     @property
     def pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Steps and changes of the gradient, oldest first."""
+        """Steps and changes of the gradient along them, oldest first."""
         known = self.curvature
-        pairs, rest = (0, 0) if known is None else divmod(known.size, 2 * self.flat.size)
-        if known is None or rest or pairs > _MEMORY or not np.all(np.isfinite(known)):
+        if known is None or not np.all(np.isfinite(known)):
+            return []
+        n_pairs, rest = divmod(known.size, 2 * self.flat.size)
+        if rest or n_pairs > _MEMORY:
             return []
         return [(step, change) for step, change in known.reshape(-1, 2, self.flat.size)]
 
 
 Loss = Callable[[np.ndarray], tuple[Any, Any, Any]]
+"""Returns the negative log likelihood, its gradient, and the posterior."""
 
 
 def differentiate(
     infer: Callable[[Array], tuple[Array, Any]], flat: Array
 ) -> tuple[Array, Array, Any]:
-    """What `train` wants of a loss: the negative of the log-likelihood that `infer` returns, its gradient, and the rest."""
+    """Return what `train` expects of a loss.
+
+    Args:
+        infer: function that returns a log likelihood and a posterior.
+        flat: parameters at which to evaluate and differentiate it.
+    """
     (value, posterior), gradient = jax.value_and_grad(infer, has_aux=True)(flat)
     return -value, -gradient, posterior
 
@@ -79,7 +99,14 @@ def start_from(
     curvature: np.ndarray | None,
     warm_iterations: int = 3,
 ) -> Start:
-    """A start at `warm`, with what is known of the curvature there, or a long one at `initial` where `warm` does not fit."""
+    """Return a short start at `warm` or, if that is missing or unusable, a long one at `initial`.
+
+    Args:
+        initial: parameters to begin with if nothing is known.
+        warm: parameters of an earlier fit; unusable if not finite or of another length.
+        curvature: `Trained.curvature` of the same fit.
+        warm_iterations: most quasi-Newton steps from `warm`.
+    """
     if warm is not None and warm.shape == initial.shape and np.all(np.isfinite(warm)):
         return Start("warm", warm, warm_iterations, curvature)
     return Start("fresh", initial, 100)
@@ -88,10 +115,15 @@ def start_from(
 def train(
     loss: Loss, starts: list[Start], bounds: tuple[np.ndarray, np.ndarray], tolerance: float = 1e-6
 ) -> Trained:
-    """The best of all starts; `loss` returns a negative log-likelihood, its gradient, and whatever should be kept.
+    """Minimize `loss` from every start and return the best result.
 
-    Stops when the loss improves by less than `tolerance`, relatively. Raises FloatingPointError when the likelihood could
-    not be evaluated at any start.
+    Raises FloatingPointError if the likelihood could not be evaluated at any start.
+
+    Args:
+        loss: function that returns the negative log likelihood, its gradient, and the posterior.
+        starts: where to begin, and how long each run may take.
+        bounds: lower and upper limits of the parameters.
+        tolerance: stop when a step improves the loss by less than this, relatively.
     """
     results = [_minimize(loss, start, bounds, tolerance) for start in starts]
     best = max(results, key=lambda result: result.log_likelihood)
@@ -104,80 +136,106 @@ def train(
     )
 
 
+class _Evaluated(NamedTuple):
+    """Parameters, and what the loss returned there; an unusable loss is infinite."""
+
+    x: np.ndarray
+    loss: float
+    gradient: np.ndarray
+    posterior: Any
+
+
+def _evaluate(loss: Loss, x: np.ndarray) -> _Evaluated:
+    value, gradient, posterior = loss(x)
+    gradient = np.asarray(gradient)
+    usable = math.isfinite(value) and bool(np.all(np.isfinite(gradient)))
+    return _Evaluated(x, float(value) if usable else math.inf, gradient, posterior)
+
+
 def _minimize(
     loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], tolerance: float
 ) -> Trained:
+    """Minimize `loss` from one start."""
     lower, upper = bounds
-    n_likelihoods = 0
-
-    def evaluate(x: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        nonlocal n_likelihoods
-        n_likelihoods += 1
-        value, gradient, posterior = loss(x)
-        gradient = np.asarray(gradient)
-        usable = math.isfinite(value) and bool(np.all(np.isfinite(gradient)))
-        return float(value) if usable else math.inf, gradient, posterior
-
-    x = np.clip(start.flat, lower, upper)
     pairs = start.pairs
-    f, g, posterior = evaluate(x)
-    converged, iteration = False, 0
-    while math.isfinite(f) and iteration < start.max_iterations:
+    best = _evaluate(loss, np.clip(start.flat, lower, upper))
+    n_likelihoods = 1
+    n_iterations = 0
+    converged = False
+    while math.isfinite(best.loss) and n_iterations < start.max_iterations:
+        x, f, g, _ = best
         if np.max(np.abs(np.clip(x - g, lower, upper) - x)) <= _FLAT:
             converged = True
             break
         free = ~(((x <= lower) & (g > 0.0)) | ((x >= upper) & (g < 0.0)))
-        step = _direction(g, free, pairs)
+        direction = _direction(g, free, pairs)
         length = 1.0
         for _ in range(_TRIES):
-            trial = np.clip(x + length * step, lower, upper)
-            f_trial, g_trial, posterior_trial = evaluate(trial)
-            expected = min(float(g @ (trial - x)), 0.0)  # cut to the limits, a step may lead uphill
-            if f_trial <= f + _SUFFICIENT * expected:
+            trial = _evaluate(loss, np.clip(x + length * direction, lower, upper))
+            n_likelihoods += 1
+            expected = min(float(g @ (trial.x - x)), 0.0)  # a clipped step may lead uphill
+            if trial.loss <= f + _SUFFICIENT * expected:
                 break
-            # The minimum of the parabola through f, its slope and the value just seen.
-            rise = f_trial - f - expected
-            length *= (
-                min(0.5, max(0.1, -expected / (2.0 * rise)))
-                if math.isfinite(rise) and rise > 0.0
-                else 0.1
-            )
+            length *= _shortening(trial.loss - f - expected, expected)
         else:
             if not pairs:
                 converged = True  # not even a short step downhill improves
                 break
-            pairs = []  # what was known of the curvature misleads
+            pairs = []  # the curvature was misleading: begin again without
             continue
-        iteration += 1
-        if (trial - x) @ (g_trial - g) > 1e-10 * np.linalg.norm(trial - x) * np.linalg.norm(
-            g_trial - g
-        ):
-            pairs = [*pairs, (trial - x, g_trial - g)][-_MEMORY:]
-        converged = f - f_trial <= tolerance * max(abs(f), abs(f_trial), 1.0)
-        x, f, g, posterior = trial, f_trial, g_trial, posterior_trial
+        n_iterations += 1
+        step = trial.x - x
+        change = trial.gradient - g
+        if _is_curved(step, change):
+            pairs = [*pairs, (step, change)][-_MEMORY:]
+        converged = f - trial.loss <= tolerance * max(abs(f), abs(trial.loss), 1.0)
+        best = trial
         if converged:
             break
-    n_kept = min(len(pairs), _LARGEST // (2 * x.size))
+    n_kept = min(len(pairs), _LARGEST // (2 * best.x.size))
     return Trained(
-        flat=x,
-        log_likelihood=-f,
+        flat=best.x,
+        log_likelihood=-best.loss,
         converged=converged,
         start=start.name,
         n_likelihoods=n_likelihoods,
-        n_iterations=iteration,
+        n_iterations=n_iterations,
         curvature=np.ravel(pairs[len(pairs) - n_kept :]),
-        posterior=posterior,
+        posterior=best.posterior,
     )
+
+
+def _shortening(rise: float, expected: float) -> float:
+    """Return the factor, between 0.1 and 0.5, by which to shorten a step that was too long.
+
+    It leads to the minimum of the parabola through the loss before, its slope, and the loss after.
+
+    Args:
+        rise: loss after the step, above what the slope predicts.
+        expected: change of the loss that the slope predicts, at most 0.
+    """
+    if not math.isfinite(rise) or rise <= 0.0:
+        return 0.1
+    return min(0.5, max(0.1, -expected / (2.0 * rise)))
+
+
+def _is_curved(step: np.ndarray, change: np.ndarray) -> bool:
+    """Tell whether the loss curves upwards along a step, by the change of its gradient."""
+    return bool(step @ change > _CURVED * np.linalg.norm(step) * np.linalg.norm(change))
 
 
 def _direction(
     g: np.ndarray, free: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]]
 ) -> np.ndarray:
-    """Minus the approximate inverse Hessian of the free parameters times the gradient: the two loops of Nocedal (1980)."""
+    """Return the quasi-Newton step of the free parameters, by the two loops of Nocedal (1980).
+
+    It is minus the gradient g times an approximation of the inverse Hessian.
+    """
     usable = []
     for step, change in pairs:
-        s, y = np.where(free, step, 0.0), np.where(free, change, 0.0)
-        if s @ y > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
+        s = np.where(free, step, 0.0)
+        y = np.where(free, change, 0.0)
+        if _is_curved(s, y):
             usable.append((s, y, s @ y))
     q = np.where(free, g, 0.0)
     weights = []

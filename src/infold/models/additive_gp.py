@@ -1,13 +1,16 @@
 """An additive GP: f = Σ_g f_g, each f_g a GP on a group of the inputs.
 
-| symbol | code | shape |
-|--------|------|-------|
-| x_g    | `x[:, g]`, inputs in contiguous groups; the last one padded with zeros | n G s |
-| ℓ_g    | `AdditiveParams.lengthscale` | G s |
-| σ_g²   | `AdditiveParams.variance` | G |
-| σ_n²   | `AdditiveParams.noise` | |
+Groups are contiguous; the last one is padded with inputs that are always zero.
 
-The posterior of one component given the sum: mean k_g(x, X) K_y⁻¹ y, variance σ_g² - k_g(x, X) K_y⁻¹ k_g(X, x).
+| symbol | code                         | shape |
+|--------|------------------------------|-------|
+| x_g    | `x[:, g]`                    | n G s |
+| ℓ_g    | `AdditiveParams.lengthscale` | G s   |
+| σ_g²   | `AdditiveParams.variance`    | G     |
+| σ_n²   | `AdditiveParams.noise`       |       |
+
+Given the sum, one component has posterior mean k_g(x, X) K_y⁻¹ y and posterior variance
+σ_g² - k_g(x, X) K_y⁻¹ k_g(X, x).
 """
 
 import functools
@@ -35,13 +38,15 @@ class AdditiveData(NamedTuple):
 
 
 class AdditiveParams(NamedTuple):
+    """Hyper-parameters of the GP."""
+
     lengthscale: Float[Array, "G s"]
     variance: Float[Array, " G"]
     noise: Float[Array, ""]
 
 
 class AdditivePosterior(NamedTuple):
-    """The GP conditioned on data."""
+    """The sum conditioned on data."""
 
     params: AdditiveParams
     data: AdditiveData
@@ -49,7 +54,7 @@ class AdditivePosterior(NamedTuple):
 
 
 def grouped(x: Float[np.ndarray, "n D"], size: int) -> Float[np.ndarray, "n G s"]:
-    """The columns of x in contiguous groups of `size`."""
+    """Return the columns of x in contiguous groups of `size`."""
     n, dimension = x.shape
     groups = -(-dimension // size)
     return np.pad(x, ((0, 0), (0, groups * size - dimension))).reshape(n, groups, size)
@@ -58,7 +63,10 @@ def grouped(x: Float[np.ndarray, "n D"], size: int) -> Float[np.ndarray, "n G s"
 def make_data(
     x: Float[np.ndarray, "n D"], y: Float[np.ndarray, " n"], size: int, rows: int | None = None
 ) -> AdditiveData:
-    """Points in groups of `size` inputs, padded to `rows` rows (default: the bucket of N)."""
+    """Return points in groups of `size` inputs, and values, padded to `rows` rows.
+
+    The default number of rows is the bucket of N.
+    """
     rows = padding.bucket_size(len(x)) if rows is None else rows
     return AdditiveData(
         padding.pad_rows(grouped(x, size), rows),
@@ -68,7 +76,10 @@ def make_data(
 
 
 def unflatten(groups: int, size: int, flat: Float[Array, " p"]) -> AdditiveParams:
-    """Parameters from the vector that training sees: logarithms of lengthscales, variances and noise."""
+    """Return the parameters that the vector `flat` stands for.
+
+    It holds the logarithms of lengthscales, variances and noise.
+    """
     values = jnp.exp(flat)
     n = groups * size
     return AdditiveParams(
@@ -77,7 +88,10 @@ def unflatten(groups: int, size: int, flat: Float[Array, " p"]) -> AdditiveParam
 
 
 def initial_params(groups: int, size: int) -> np.ndarray:
-    """Lengthscales of half a group's diagonal, equal variances that add up to one."""
+    """Return where training starts.
+
+    Lengthscales are half the diagonal of a group's cube; variances are equal and add up to one.
+    """
     lengthscale = 0.5 * math.log(size) - math.log(2.0)
     return np.concatenate(
         [np.full(groups * size, lengthscale), np.full(groups, -math.log(groups)), [math.log(1e-2)]]
@@ -85,18 +99,17 @@ def initial_params(groups: int, size: int) -> np.ndarray:
 
 
 def parameter_bounds(groups: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Limits during training."""
-    limits = [(groups * size, 1e-2, 1e3), (groups, 1e-4, 1e3), (1, 1e-6, 1.0)]
-    lower, upper = (
-        np.concatenate([np.full(limit[0], math.log(limit[i])) for limit in limits]) for i in (1, 2)
-    )
+    """Return lower and upper limits of the parameter vector during training."""
+    counts = (groups * size, groups, 1)  # of lengthscales, variances and noises
+    lower = np.repeat(np.log([1e-2, 1e-4, 1e-6]), counts)
+    upper = np.repeat(np.log([1e3, 1e3, 1.0]), counts)
     return lower, upper
 
 
 def components(
     params: AdditiveParams, a: Float[Array, "n G s"], b: Float[Array, "m G s"]
 ) -> Float[Array, "G n m"]:
-    """The covariance of every component between all rows of a and b."""
+    """Return the covariance of every component between all rows of `a` and of `b`."""
 
     def one(a: Array, b: Array, lengthscale: Array, variance: Array) -> Array:
         return variance * kernels.covariance(_KERNEL, a, b, lengthscale)
@@ -107,7 +120,10 @@ def components(
 def infer(
     flat: Float[Array, " p"], data: AdditiveData
 ) -> tuple[Float[Array, ""], AdditivePosterior]:
-    """Log marginal likelihood of the sum, and the posterior, which is not differentiated."""
+    """Return the log marginal likelihood of the sum, and the posterior.
+
+    Only the first is differentiated.
+    """
     n, groups, size = data.x.shape
     params = unflatten(groups, size, flat)
     k = jnp.sum(components(params, data.x, data.x), axis=0) + params.noise * jnp.eye(n)
@@ -117,14 +133,20 @@ def infer(
 
 @jax.jit
 def evaluate(flat: Array, data: AdditiveData) -> tuple[Array, Array, AdditivePosterior]:
-    """The negative log marginal likelihood, its gradient, and the posterior."""
+    """Return the negative log marginal likelihood, its gradient, and the posterior."""
     return differentiate(lambda flat: infer(flat, data), flat)
 
 
 def fit(
     data: AdditiveData, *, warm: np.ndarray | None = None, curvature: np.ndarray | None = None
 ) -> Trained:
-    """The most likely parameters, from `warm`, with what is known of the curvature there, or from the initial ones."""
+    """Find the most likely parameters.
+
+    Args:
+        data: what to fit the GP to.
+        warm: parameter vector of an earlier fit to begin with, `Trained.flat`.
+        curvature: what that fit knew of the curvature, `Trained.curvature`.
+    """
     _, groups, size = data.x.shape
     start = start_from(initial_params(groups, size), warm, curvature)
     return train(lambda flat: evaluate(flat, data), [start], parameter_bounds(groups, size))
@@ -141,7 +163,7 @@ def _k_star(
 def predict(
     posterior: AdditivePosterior, group: Int[Array, ""], x: Float[Array, "m s"]
 ) -> tuple[Array, Array]:
-    """Mean and variance of one component at values x of its inputs."""
+    """Return mean and variance of one component at values x of its inputs."""
     return exact.predict(
         posterior.exact, _k_star(posterior, group, x), posterior.params.variance[group]
     )
@@ -150,8 +172,19 @@ def predict(
 def predict_with_gradients(
     posterior: AdditivePosterior, group: Int[Array, ""], x: Float[Array, "m s"]
 ) -> Float[Array, "m 2+2*s"]:
-    """The same as columns, followed by the gradients in x."""
+    """Return mean, variance, and the gradients of both in x, as columns of one array."""
     k_star = functools.partial(_k_star, posterior, group)
     return exact.predict_with_gradients(
         posterior.exact, k_star, x, posterior.params.variance[group]
     )
+
+
+def leave_one_out(
+    posterior: AdditivePosterior,
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """Return mean and variance of each training value, of the sum, given all the others.
+
+    In standardized units, noise included, padded like the data; see `exact.leave_one_out`.
+    """
+    data = posterior.data
+    return exact.leave_one_out(posterior.exact, data.y, data.mask, False)

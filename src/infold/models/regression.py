@@ -1,10 +1,12 @@
-"""GP regression on the unit cube or any box: what the methods without a learned feature space use.
+"""GP regression on the unit cube or any box, for methods without a learned feature space.
 
-| symbol | code | shape |
-|--------|------|-------|
-| ℓ      | exp of the first D parameters | D |
-| σ_n²   | exp of the next one | |
-| σ_f²   | exp of the last one, where it is learned | |
+The parameter vector that training sees holds the logarithms of these, in this order.
+
+| symbol | code                           | meaning                           | shape |
+|--------|--------------------------------|-----------------------------------|-------|
+| ℓ      | `RegressionParams.lengthscale` | lengthscales                      | D     |
+| σ_n²   | `RegressionParams.noise`       | noise variance                    |       |
+| σ_f²   | `RegressionParams.variance`    | signal variance, if it is learned |       |
 """
 
 import functools
@@ -29,7 +31,7 @@ class Regression:
     kernel: str = "matern52"
     """One of `infold.gp.kernels.KERNELS`."""
     scaled_priors: bool = False
-    """Log-normal priors on lengthscales, growing with √D, and on the noise; and the most likely constant mean."""
+    """Put log-normal priors on lengthscales, growing with √D, and on the noise; fit the mean."""
     learn_variance: bool = True
     """Learn the signal variance; otherwise it is 1."""
 
@@ -43,7 +45,7 @@ class RegressionData(NamedTuple):
 
 
 def make_data(x: np.ndarray, y: np.ndarray, size: int | None = None) -> RegressionData:
-    """`x` and `y` padded to `size` rows (default: the bucket of N)."""
+    """Return `x` and `y` padded to `size` rows (default: the bucket of N)."""
     size = padding.bucket_size(len(x)) if size is None else size
     return RegressionData(
         padding.pad_rows(x, size), padding.pad_rows(y, size), padding.row_mask(len(x), size)
@@ -51,25 +53,30 @@ def make_data(x: np.ndarray, y: np.ndarray, size: int | None = None) -> Regressi
 
 
 class RegressionParams(NamedTuple):
+    """Hyper-parameters of the GP."""
+
     lengthscale: Float[Array, " D"]
     noise: Float[Array, ""]
     variance: Float[Array, ""]
 
 
 def unflatten(settings: Regression, dimension: int, flat: Float[Array, " p"]) -> RegressionParams:
-    """Parameters from the vector that training sees."""
+    """Return the parameters that the vector of logarithms `flat` stands for."""
     values = jnp.exp(flat)
     variance = values[dimension + 1] if settings.learn_variance else jnp.ones(())
     return RegressionParams(values[:dimension], values[dimension], variance)
 
 
-# A density in the lengthscale itself, so its logarithm enters once more (C. Hvarfner et al., ICML 2024).
-_LENGTHSCALE_LOCATION, _LENGTHSCALE_SCALE = math.sqrt(2.0), math.sqrt(3.0)
-_NOISE_LOCATION, _NOISE_SCALE = -4.0, 1.0
+# Densities in lengthscale and noise themselves, not in their logarithms, so that these enter once
+# more (C. Hvarfner et al., ICML 2024). The location of the lengthscale grows with D.
+_LENGTHSCALE_LOCATION = math.sqrt(2.0)
+_LENGTHSCALE_SCALE = math.sqrt(3.0)
+_NOISE_LOCATION = -4.0
+_NOISE_SCALE = 1.0
 
 
 def _log_log_normal(log_value: Array, location: float, scale: float) -> Array:
-    """Log-density of a log-normal variable at exp(log_value), summed."""
+    """Return the sum of log-normal log densities at exp(log_value)."""
     return jnp.sum(
         -0.5 * ((log_value - location) / scale) ** 2
         - log_value
@@ -88,7 +95,10 @@ class RegressionPosterior(NamedTuple):
 def infer(
     settings: Regression, flat: Float[Array, " p"], data: RegressionData
 ) -> tuple[Float[Array, ""], RegressionPosterior]:
-    """Log marginal likelihood, plus the log prior where one is set, and the posterior, which is not differentiated."""
+    """Return the log marginal likelihood, plus any log prior, and the posterior.
+
+    Only the first is differentiated.
+    """
     dimension = data.x.shape[1]
     params = unflatten(settings, dimension, flat)
     value, posterior = exact.infer(
@@ -102,6 +112,7 @@ def infer(
 
 
 def _covariance(settings: Regression, params: RegressionParams, data: RegressionData) -> Array:
+    """Return K_y = k(X, X) + σ_n² I, identity-padded."""
     k = params.variance * kernels.covariance(settings.kernel, data.x, data.x, params.lengthscale)
     return padding.identity_pad(k + params.noise * jnp.eye(len(data.x)), data.mask)
 
@@ -110,13 +121,14 @@ def _covariance(settings: Regression, params: RegressionParams, data: Regression
 def evaluate(
     settings: Regression, flat: Array, data: RegressionData
 ) -> tuple[Array, Array, RegressionPosterior]:
-    """The negative objective, its gradient, and the posterior."""
+    """Return the negative of what `infer` returns first, its gradient, and the posterior."""
     return differentiate(lambda flat: infer(settings, flat, data), flat)
 
 
 def initial_params(settings: Regression, dimension: int) -> np.ndarray:
-    """The modes of the priors, or lengthscales of half a cube's diagonal."""
-    log_lengthscale, log_noise = 0.5 * math.log(dimension) - math.log(2.0), math.log(1e-2)
+    """Return where training starts: the modes of the priors, or half the diagonal of the cube."""
+    log_lengthscale = 0.5 * math.log(dimension) - math.log(2.0)
+    log_noise = math.log(1e-2)
     if settings.scaled_priors:
         log_lengthscale = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension) - _LENGTHSCALE_SCALE**2
         log_noise = _NOISE_LOCATION - _NOISE_SCALE**2
@@ -126,7 +138,7 @@ def initial_params(settings: Regression, dimension: int) -> np.ndarray:
 
 
 def parameter_bounds(settings: Regression, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Limits during training."""
+    """Return lower and upper limits of the parameter vector during training."""
     lower = np.append(
         np.full(dimension, math.log(1e-2)),
         [math.log(1e-6), math.log(1e-3)][: 1 + settings.learn_variance],
@@ -145,7 +157,15 @@ def fit(
     curvature: np.ndarray | None = None,
     warm_iterations: int = 3,
 ) -> Trained:
-    """The most likely parameters, from `warm`, with what is known of the curvature there, or from the initial ones."""
+    """Find the most likely parameters.
+
+    Args:
+        settings: the GP.
+        data: what to fit it to.
+        warm: parameter vector of an earlier fit to begin with, `Trained.flat`.
+        curvature: what that fit knew of the curvature, `Trained.curvature`.
+        warm_iterations: most quasi-Newton steps from `warm`.
+    """
     dimension = data.x.shape[1]
     start = start_from(initial_params(settings, dimension), warm, curvature, warm_iterations)
     return train(
@@ -165,7 +185,7 @@ def _k_star(settings: Regression, posterior: RegressionPosterior, x: Array) -> F
 def predict(
     settings: Regression, posterior: RegressionPosterior, x: Float[Array, "m D"]
 ) -> tuple[Array, Array]:
-    """Mean and variance of f at x."""
+    """Return mean and variance of f at x, in standardized units."""
     return exact.predict(
         posterior.exact, _k_star(settings, posterior, x), posterior.params.variance
     )
@@ -174,6 +194,17 @@ def predict(
 def predict_with_gradients(
     settings: Regression, posterior: RegressionPosterior, x: Float[Array, "m D"]
 ) -> Float[Array, "m 2+2*D"]:
-    """The same as columns, followed by the gradients in x."""
+    """Return mean, variance, and the gradients of both in x, as columns of one array."""
     k_star = functools.partial(_k_star, settings, posterior)
     return exact.predict_with_gradients(posterior.exact, k_star, x, posterior.params.variance)
+
+
+def leave_one_out(
+    settings: Regression, posterior: RegressionPosterior
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """Return mean and variance of each training value given all the others.
+
+    In standardized units, noise included, padded like the data; see `exact.leave_one_out`.
+    """
+    data = posterior.data
+    return exact.leave_one_out(posterior.exact, data.y, data.mask, settings.scaled_priors)

@@ -1,4 +1,4 @@
-"""Test problems with known minima: those of the paper, for any dimension and seed."""
+"""Test problems with known minima: the paper's, for any dimension and seed."""
 
 import inspect
 from collections.abc import Callable
@@ -17,7 +17,12 @@ NAMES = tuple(_PROBLEMS)
 
 
 def get(name: str, **overrides: int) -> Problem:
-    """The problem `name`; `overrides` are its dimension, n_variables and seed (embedded) or n_electrons (Thomson)."""
+    """Return the problem `name`.
+
+    Args:
+        name: one of `NAMES`.
+        overrides: dimension, n_variables and seed of an embedded problem; n_electrons of Thomson's.
+    """
     make = _PROBLEMS[_checks.one_of("problem", name, NAMES)]
     for argument in overrides:
         _checks.one_of(f"argument of {name}", argument, inspect.signature(make).parameters)
@@ -25,7 +30,7 @@ def get(name: str, **overrides: int) -> Problem:
 
 
 def summary(name: str) -> str:
-    """One line about the problem."""
+    """Return one line about the problem `name`."""
     return (_PROBLEMS[name].__doc__ or "").strip()
 
 

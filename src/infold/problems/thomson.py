@@ -1,4 +1,4 @@
-"""The Thomson problem: electrons on a unit sphere, at the least potential energy."""
+"""The Thomson problem: place electrons on a unit sphere at the least potential energy."""
 
 import functools
 
@@ -27,9 +27,10 @@ BEST_KNOWN = {
 
 
 def energy(x: np.ndarray) -> np.ndarray:
-    """Σ_{i<j} 1/distance at rows of (azimuth / 2π, polar angle / π) pairs, capped at 1e9."""
+    """Return Σ_{i<j} 1/distance for rows of (azimuth / 2π, polar angle / π), capped at 1e9."""
     angles = x.reshape(len(x), -1, 2)
-    azimuth, polar = 2.0 * np.pi * angles[:, :, 0], np.pi * angles[:, :, 1]
+    azimuth = 2.0 * np.pi * angles[:, :, 0]
+    polar = np.pi * angles[:, :, 1]
     points = np.stack(
         [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1
     )
@@ -40,11 +41,12 @@ def energy(x: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def _best_configuration(n_electrons: int) -> np.ndarray:
-    """A configuration of the best-known energy: the best of local searches, until one attains it."""
+    """Return a configuration of the best-known energy, found by repeated local searches."""
     if n_electrons == 6:  # the octahedron: two poles and a square on the equator
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.25, 0.5, 0.5, 0.5, 0.75, 0.5])
     rng = np.random.default_rng(0)
-    best, best_energy = np.empty(0), np.inf
+    best = np.empty(0)
+    best_energy = np.inf
     while best_energy > BEST_KNOWN[n_electrons] + 1e-8:
         start = rng.uniform(size=2 * n_electrons)
         result = scipy.optimize.minimize(
@@ -55,16 +57,18 @@ def _best_configuration(n_electrons: int) -> np.ndarray:
             options={"ftol": 1e-15, "gtol": 1e-9},
         )
         if result.fun < best_energy:
-            best, best_energy = result.x, result.fun
+            best = result.x
+            best_energy = result.fun
     return best
 
 
 def thomson(*, n_electrons: int = 6) -> Problem:
-    """n electrons, two angles each."""
+    """The energy of electrons on a sphere, two angles each."""
     _checks.at_least("n_electrons", n_electrons, 2)
     if n_electrons not in BEST_KNOWN:
         raise ValueError(
-            f"n_electrons = {n_electrons}: expected at most {max(BEST_KNOWN)}, the last tabulated energy"
+            f"n_electrons = {n_electrons}: "
+            f"expected at most {max(BEST_KNOWN)}, the last whose energy is tabulated"
         )
     return Problem(
         name="thomson",

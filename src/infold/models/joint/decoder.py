@@ -1,10 +1,10 @@
 """The decoder g: a multi-output GP from features back to inputs (intrinsic coregionalization).
 
-| symbol | code | shape |
-|--------|------|-------|
-| X~     | `warped`, as blocks of outputs | n D, n q s |
-| k_c    | one kernel, or one per block; unit variance, the scale is B's | |
-| B      | A Aᵀ + diag(κ), one matrix per block | q s s |
+| symbol | code                | meaning                                   | shape      |
+|--------|---------------------|-------------------------------------------|------------|
+| X~     | `warped`            | data; also in blocks of outputs           | n D, n q s |
+| k_c    | `kernel`            | of unit variance, once or once per block  |            |
+| B      | `coregionalization` | A Aᵀ + diag(κ), one matrix per block      | q s s      |
 
 | kind         | blocks of outputs | kernels       | cost         |
 |--------------|-------------------|---------------|--------------|
@@ -49,7 +49,7 @@ class Decoder:
             _checks.at_least("rank", self.rank, 1)
 
     def layout(self, dimension: int) -> tuple[int, int, int]:
-        """Number of blocks, outputs per block, number of kernels."""
+        """Return the number of blocks, of outputs per block, and of kernels."""
         if self.kind == "full":
             return 1, dimension, 1
         size = min(self.block_size, dimension)
@@ -58,6 +58,8 @@ class Decoder:
 
 
 class DecoderParams(NamedTuple):
+    """Hyper-parameters of the decoder, for k kernels."""
+
     log_lengthscale: Float[Array, "k d"]
     a: Float[Array, "q s r"]
     log_kappa: Float[Array, "q s"]
@@ -82,7 +84,7 @@ def _from_blocks(outputs: Float[Array, "k m q s"], dimension: int) -> Float[Arra
 def coregionalization(
     decoder: Decoder, params: DecoderParams, dimension: int
 ) -> Float[Array, "q s s"]:
-    """B = A Aᵀ + diag(κ) of every block, eigen-padded in the last."""
+    """Return B = A Aᵀ + diag(κ) of every block, the last one eigen-padded."""
     blocks, size, _ = decoder.layout(dimension)
     b = params.a @ jnp.swapaxes(params.a, 1, 2) + jax.vmap(jnp.diag)(jnp.exp(params.log_kappa))
     real = (jnp.arange(blocks * size) < dimension).reshape(blocks, size)
@@ -92,18 +94,21 @@ def coregionalization(
 def _covariances(
     kernel: str, params: DecoderParams, z: Array, mask: Array
 ) -> Float[Array, "k n n"]:
-    """k_c(Z, Z) of every kernel, eigen-padded."""
-    one = lambda lengthscale: padding.eigen_pad(kernels.covariance(kernel, z, z, lengthscale), mask)  # noqa: E731
+    """Return k_c(Z, Z) of every kernel, eigen-padded."""
+
+    def one(lengthscale: Array) -> Array:
+        return padding.eigen_pad(kernels.covariance(kernel, z, z, lengthscale), mask)
+
     return jax.vmap(one)(params.lengthscale)
 
 
 def _by_kernel(decoder: Decoder, b: Array, x: Array) -> tuple[Array, Array]:
-    """Outputs grouped by the kernel they use: B as (k, q/k, s, s) and X~ as (k, n, q/k, s)."""
+    """Group outputs by the kernel they use: B as (k, q/k, s, s) and X~ as (k, n, q/k, s)."""
     n, blocks, size = x.shape
     k = blocks if decoder.kind == "hierarchical" else 1
-    return b.reshape(k, blocks // k, size, size), jnp.moveaxis(
-        x.reshape(n, k, blocks // k, size), 1, 0
-    )
+    b = b.reshape(k, blocks // k, size, size)
+    x = jnp.moveaxis(x.reshape(n, k, blocks // k, size), 1, 0)
+    return b, x
 
 
 def infer(
@@ -115,10 +120,12 @@ def infer(
     mask: Bool[Array, " n"],
     noise: Float[Array, ""],
 ) -> tuple[Float[Array, ""], kronecker.KroneckerPosterior]:
-    """log p(X~ | Z) and the posterior of every kernel's outputs, stacked. Padded rows of `warped` are zero."""
-    b, x = _by_kernel(
-        decoder, coregionalization(decoder, params, warped.shape[1]), _to_blocks(decoder, warped)
-    )
+    """Return log p(X~ | Z) and the posteriors of the outputs of each kernel, stacked.
+
+    Padded rows of `warped` are zero.
+    """
+    b = coregionalization(decoder, params, warped.shape[1])
+    b, x = _by_kernel(decoder, b, _to_blocks(decoder, warped))
     covariances = _covariances(kernel, params, z, mask)
     values, posterior = jax.vmap(kronecker.infer, (0, 0, 0, None))(covariances, b, x, noise)
     return jnp.sum(values), posterior
@@ -127,9 +134,9 @@ def infer(
 def _k_star(
     kernel: str, params: DecoderParams, z_data: Array, mask: Array, z: Array
 ) -> Float[Array, "k m n"]:
-    one = lambda lengthscale: jnp.where(
-        mask, kernels.covariance(kernel, z, z_data, lengthscale), 0.0
-    )
+    def one(lengthscale: Array) -> Array:
+        return jnp.where(mask, kernels.covariance(kernel, z, z_data, lengthscale), 0.0)
+
     return jax.vmap(one)(params.lengthscale)
 
 
@@ -142,7 +149,7 @@ def mean(
     z: Float[Array, "m d"],
     dimension: int,
 ) -> Float[Array, "m D"]:
-    """μ(z), the posterior mean of x~."""
+    """Return μ(z), the posterior mean of x~."""
     outputs = jax.vmap(kronecker.mean)(posterior, _k_star(kernel, params, z_data, mask, z))
     return _from_blocks(outputs, dimension)
 
@@ -156,19 +163,20 @@ def slopes(
     z: Float[Array, "m d"],
     dimension: int,
 ) -> Float[Array, "m D d"]:
-    """The Jacobian of `mean`, at all z by two matrix products per kernel.
+    """Return the Jacobian of `mean` at every z, by two matrix products per kernel.
 
-    ∂k(z, z_i)/∂z_l = 2 k'(r²) (z_l - z_il) / ℓ_l², so ∂μ_j/∂z_l = 2/ℓ_l² Σ_i k'_i W_ij (z_l - z_il).
+    From ∂k(z, z_i)/∂z_l = 2 k'(r²) (z_l - z_il) / ℓ_l² follows
+    ∂μ_j/∂z_l = 2/ℓ_l² Σ_i k'_i W_ij (z_l - z_il).
     """
-    centre = jnp.mean(z_data, axis=0)  # centred, the difference below cancels less
-    a, c = z - centre, z_data - centre
+    centre = jnp.mean(z_data, axis=0)  # the difference below cancels less between centred points
+    a = z - centre
+    c = z_data - centre
 
     def one(lengthscale: Array, weights: Array) -> Array:
         w = weights.reshape(len(c), -1)
         slope = jnp.where(mask, kernels.slope(kernel, z, z_data, lengthscale), 0.0)
-        moments = (slope @ (w[:, :, None] * c[:, None, :]).reshape(len(c), -1)).reshape(
-            len(a), -1, c.shape[1]
-        )
+        moments = slope @ (w[:, :, None] * c[:, None, :]).reshape(len(c), -1)
+        moments = moments.reshape(len(a), -1, c.shape[1])
         return 2.0 / lengthscale**2 * ((slope @ w)[:, :, None] * a[:, None, :] - moments)
 
     jacobians = jnp.moveaxis(jax.vmap(one)(params.lengthscale, posterior.weights), 0, 1)
@@ -185,16 +193,13 @@ def slope(
     output: Int[Array, ""],
     feature: Int[Array, ""],
 ) -> Float[Array, ""]:
-    """One entry of the Jacobian at one z."""
+    """Return one entry of the Jacobian of `mean`, at one z."""
     _, n, blocks, size = posterior.weights.shape
     weights = jnp.moveaxis(posterior.weights, 1, 0).reshape(n, -1)[:, output]
     lengthscale = params.lengthscale[output // (blocks * size)]
     slopes = jnp.where(mask, kernels.slope(kernel, z[None], z_data, lengthscale)[0], 0.0)
-    return (
-        2.0
-        / lengthscale[feature] ** 2
-        * jnp.sum(slopes * weights * (z[feature] - z_data[:, feature]))
-    )
+    total = jnp.sum(slopes * weights * (z[feature] - z_data[:, feature]))
+    return 2.0 / lengthscale[feature] ** 2 * total
 
 
 def mean_and_variance(
@@ -206,7 +211,7 @@ def mean_and_variance(
     z: Float[Array, "m d"],
     dimension: int,
 ) -> tuple[Float[Array, "m D"], Float[Array, "m D"]]:
-    """Posterior mean and variance of x~."""
+    """Return posterior mean and variance of x~."""
     k_star = _k_star(kernel, params, z_data, mask, z)
     mu = jax.vmap(kronecker.mean)(posterior, k_star)
     var = jax.vmap(kronecker.variance, (0, 0, None))(posterior, k_star, jnp.ones(()))
@@ -214,7 +219,11 @@ def mean_and_variance(
 
 
 def initial_params(decoder: Decoder, n_features: int, warped: np.ndarray) -> DecoderParams:
-    """B starts as the second moments of the data, block by block; lengthscales at the side of the feature cube."""
+    """Return where training starts.
+
+    B is the second moments of the data, block by block; lengthscales are 1, the side of the
+    feature cube.
+    """
     n, dimension = warped.shape
     blocks, size, n_kernels = decoder.layout(dimension)
     rank = min(decoder.rank or size, size)

@@ -1,9 +1,12 @@
-"""The encoder h: a feed-forward network with sigmoid activations on every layer, so that features lie in [0, 1]^d.
+"""The encoder h: a feed-forward network from inputs to features in [0, 1]^d.
 
-| symbol | code | shape |
-|--------|------|-------|
-| x~ (or x), z | `inputs`, result | n D, n d |
-| θ_h    | `EncoderParams` | per layer: in out, out |
+Activations are sigmoids on every layer, the last one included.
+
+| symbol     | code               | shape                  |
+|------------|--------------------|------------------------|
+| x~ (or x)  | `inputs`           | n D                    |
+| z          | result of `encode` | n d                    |
+| θ_h        | `EncoderParams`    | per layer: in out, out |
 """
 
 from dataclasses import dataclass
@@ -40,17 +43,22 @@ class Encoder:
             _checks.at_least(f"hidden[{i}]", units, 1)
 
     def inputs(self, x: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n D"]:
-        """What the network sees of points of the unit cube."""
+        """Return what the network is fed for points of the unit cube."""
         return probit(x) if self.warp_input else x
 
 
 class EncoderParams(NamedTuple):
+    """Weights and biases of every layer."""
+
     weights: tuple[Float[Array, "_ _"], ...]
     biases: tuple[Float[Array, " _"], ...]
 
 
 def _orthonormal(w: Array, xp: ModuleType = jnp) -> Array:
-    """The orthonormal factor of w (of its transpose where w is wide), with signs that make it continuous in w."""
+    """Return the orthonormal factor of w, or of its transpose if w is wide.
+
+    Signs are chosen so that the factor is continuous in w.
+    """
     tall = w.shape[0] >= w.shape[1]
     q, r = xp.linalg.qr(w if tall else w.T)
     q = q * xp.where(xp.diagonal(r) < 0.0, -1.0, 1.0)
@@ -60,27 +68,32 @@ def _orthonormal(w: Array, xp: ModuleType = jnp) -> Array:
 def encode(
     encoder: Encoder, params: EncoderParams, inputs: Float[Array, "n D"], xp: ModuleType = jnp
 ) -> Float[Array, "n d"]:
-    """z = h(x), x as `Encoder.inputs` returns it."""
-    z, sigmoid = inputs, jax.nn.sigmoid if xp is jnp else scipy.special.expit
+    """Return features z = h(x) of inputs as `Encoder.inputs` returns them.
+
+    `xp` is the module to compute with, `jax.numpy` or `numpy`.
+    """
+    sigmoid = jax.nn.sigmoid if xp is jnp else scipy.special.expit
+    z = inputs
     for w, b in zip(params.weights, params.biases, strict=True):
         z = sigmoid(z @ (_orthonormal(w, xp) if encoder.orthogonal else w) + b)
     return z
 
 
 def initial_params(encoder: Encoder, inputs: np.ndarray, rng: np.random.Generator) -> EncoderParams:
-    """Random weights in the directions in which the data vary, scaled so that units' inputs have mean 0 and deviation 1.
+    """Return random weights, scaled so that the input of each unit has mean 0 and deviation 1.
 
-    Each weight vector is a random combination of the centred data. Data on a bent surface then start unfolded more often
-    than with isotropic weights, and never in a corner of the feature cube.
+    Each weight vector is a random combination of the centred data, so it points where the data
+    vary. Data on a bent surface then start unfolded more often than with isotropic weights, and
+    never in a corner of the feature cube.
     """
     activation = inputs
-    weights, biases = [], []
+    weights = []
+    biases = []
     for units in (*encoder.hidden, encoder.n_features):
         n, fan_in = activation.shape
         centred = activation - np.mean(activation, axis=0)
-        w = centred.T @ rng.normal(size=(n, units)) + 1e-3 * rng.normal(
-            size=(fan_in, units)
-        )  # a single datum varies nowhere
+        w = centred.T @ rng.normal(size=(n, units))
+        w = w + 1e-3 * rng.normal(size=(fan_in, units))  # a single datum varies nowhere
         if encoder.orthogonal:
             w = _orthonormal(w, np)
         else:

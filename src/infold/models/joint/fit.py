@@ -1,4 +1,4 @@
-"""Training of the joint model on its compiled value and gradient, from a warm start and fresh ones."""
+"""Training of the joint model, from a warm start and fresh ones."""
 
 import functools
 import time
@@ -24,13 +24,13 @@ class FitSettings:
     """How hard to train."""
 
     n_restarts: int = 1
-    """Fresh random starts beside the warm one; at least one is made when there is no warm start."""
+    """Number of fresh random starts beside the warm one; at least one if there is none."""
     iterations: int = 200
-    """Quasi-Newton iterations per start."""
+    """Most quasi-Newton steps from each start."""
     warm_iterations: int | None = None
-    """Iterations from the warm start; None: the same."""
+    """Most quasi-Newton steps from the warm start; None: `iterations`."""
     tolerance: float = 1e-6
-    """Stop when the objective improves by less than this, relatively."""
+    """Stop when a step improves the objective by less than this, relatively."""
 
     def __post_init__(self) -> None:
         _checks.at_least("n_restarts", self.n_restarts, 0)
@@ -64,37 +64,36 @@ class Fit:
 
     @float64
     def encode(self, x: np.ndarray) -> np.ndarray:
-        """Features of points of the unit cube."""
+        """Return the features of points of the unit cube."""
         x = _checks.unit_cube("x", x, self.dimension)
         params = jax.tree.map(np.asarray, self.params.encoder)
         return np.asarray(enc.encode(self.model.encoder, params, self.model.encoder.inputs(x), np))
 
     @float64
     def predict(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of the response surface at features z."""
+        """Return mean and standard deviation of the response surface at features z."""
         z = _checks.unit_cube("z", z, self.model.encoder.n_features)
         mean, variance = _predict(self.model, self.posterior, z)
-        s = self.standardization
-        return s.invert(np.asarray(mean)), s.deviation * np.sqrt(np.asarray(variance))
+        return self.standardization.spread(np.asarray(mean), np.sqrt(np.asarray(variance)))
 
     @float64
     def decode(self, z: np.ndarray) -> np.ndarray:
-        """Reconstructions in the unit cube at features z."""
+        """Return the points of the unit cube that features z decode to."""
         z = _checks.unit_cube("z", z, self.model.encoder.n_features)
-        return expected_squash(
-            *map(np.asarray, _decode(self.model, self.posterior, z, self.dimension))
-        )
+        mean, variance = _decode(self.model, self.posterior, z, self.dimension)
+        return expected_squash(np.asarray(mean), np.asarray(variance))
 
 
 @functools.partial(jax.jit, static_argnames="model")
 def evaluate(
     model: JointModel, flat: Array, data: JointData
 ) -> tuple[Array, Array, JointPosterior]:
-    """The negative joint objective, its gradient in the vector of all parameters, and the posterior there."""
-    return differentiate(
-        lambda flat: joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data),
-        flat,
-    )
+    """Return the negative joint objective, its gradient in all parameters, and the posterior."""
+
+    def infer(flat: Array) -> tuple[Array, JointPosterior]:
+        return joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data)
+
+    return differentiate(infer, flat)
 
 
 _predict = jax.jit(joint.predict, static_argnames="model")
@@ -112,11 +111,18 @@ def fit(
     curvature: np.ndarray | None = None,
     settings: FitSettings | None = None,
 ) -> Fit:
-    """Train `model` on points `x` of the unit cube with values `y`.
+    """Train `model` and return the start with the best likelihood.
 
-    `key` seeds the fresh starts. `warm` is the parameter vector of an earlier fit of the same model (`fit.training.flat`),
-    and `curvature` what it learned of the objective's (`fit.training.curvature`). The start with the best likelihood wins;
-    FloatingPointError when there is none.
+    Raises FloatingPointError if the likelihood could not be evaluated at any start.
+
+    Args:
+        x: points of the unit cube, one per row.
+        y: values there, in any units.
+        model: the model to train.
+        key: seed of the fresh starts.
+        warm: parameter vector of an earlier fit of the same model, `Fit.training.flat`.
+        curvature: what that fit knew of the curvature, `Fit.training.curvature`.
+        settings: how hard to train.
     """
     settings = FitSettings() if settings is None else settings
     x = _checks.unit_cube("x", x, None)
@@ -125,7 +131,8 @@ def fit(
     y = _checks.finite_array("y", y, (n,))
     if model.encoder.n_features > dimension:
         raise ValueError(
-            f"n_features = {model.encoder.n_features}: expected at most the dimension of x, {dimension}"
+            f"n_features = {model.encoder.n_features}: "
+            f"expected at most the dimension of x, {dimension}"
         )
     began = time.perf_counter()
     standardization = Standardization.of(y)
@@ -136,13 +143,11 @@ def fit(
     if warm is not None:
         warm = _checks.finite_array("warm", warm, (joint.n_parameters(model, dimension),))
         limit = settings.warm_iterations
-        starts.append(
-            Start("warm", warm, settings.iterations if limit is None else limit, curvature)
-        )
+        limit = settings.iterations if limit is None else limit
+        starts.append(Start("warm", warm, limit, curvature))
     for _ in range(max(settings.n_restarts, 0 if starts else 1)):
-        starts.append(
-            Start("fresh", joint.flatten(joint.initial_params(model, x, rng)), settings.iterations)
-        )
+        initial = joint.flatten(joint.initial_params(model, x, rng))
+        starts.append(Start("fresh", initial, settings.iterations))
 
     trained = train(
         lambda flat: evaluate(model, flat, data),

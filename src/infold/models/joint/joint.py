@@ -1,10 +1,11 @@
 """The joint model: one encoder, a response surface and a decoder on its features.
 
-| symbol | code | shape |
-|--------|------|-------|
-| X~, y | `JointData.warped`, `JointData.y` | n D, n |
-| Z = h(X) | `JointPosterior.z` | n d |
-| L of Eq. (7) | the first that `infer` returns | |
+| symbol       | code                        | shape |
+|--------------|-----------------------------|-------|
+| X~           | `JointData.warped`          | n D   |
+| y            | `JointData.y`               | n     |
+| Z = h(X)     | `JointPosterior.z`          | n d   |
+| L of Eq. (7) | the first result of `infer` |       |
 """
 
 import functools
@@ -31,14 +32,14 @@ from infold.models.joint.warp import probit
 
 @dataclass(frozen=True, kw_only=True)
 class Priors:
-    """Regularization of the joint objective. None switches a term off; all off is exactly the paper's objective."""
+    """Normal priors that regularize the joint objective. Without any it is exactly the paper's."""
 
     weight_deviation: float | None = None
-    """Encoder weights (not biases) ~ N(0, this²)."""
+    """Deviation of the encoder's weights (not biases) around 0; None: no prior."""
     log_lengthscale: tuple[float, float] | None = None
-    """Mean and deviation of a normal prior on every log lengthscale, of both GPs."""
+    """Mean and deviation of every log lengthscale, of both GPs; None: no prior."""
     log_noise: tuple[float, float] | None = None
-    """Mean and deviation of a normal prior on every log noise variance."""
+    """Mean and deviation of every log noise variance; None: no prior."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +62,15 @@ class JointModel:
 
 
 class JointParams(NamedTuple):
+    """Parameters of all three parts, and the noise.
+
+    `log_noise` holds one variance for both GPs, or the response surface's and the decoder's.
+    """
+
     encoder: EncoderParams
     response: ResponseParams
     decoder: DecoderParams
-    log_noise: Float[
-        Array, " _"
-    ]  # one variance for both GPs, or the response surface's and the decoder's
+    log_noise: Float[Array, " _"]
 
     @property
     def response_noise(self) -> Array:
@@ -78,9 +82,9 @@ class JointParams(NamedTuple):
 
 
 class JointData(NamedTuple):
-    """Observations padded to a bucket size."""
+    """Inputs and standardized values, padded to a bucket size."""
 
-    inputs: Float[Array, "n D"]  # what the encoder sees, X~ or X
+    inputs: Float[Array, "n D"]  # what the encoder is fed, X~ or X
     warped: Float[Array, "n D"]
     y: Float[Array, " n"]
     mask: Bool[Array, " n"]
@@ -89,7 +93,10 @@ class JointData(NamedTuple):
 def make_data(
     model: JointModel, x: np.ndarray, y: np.ndarray, size: int | None = None
 ) -> JointData:
-    """Inputs in the unit cube and standardized values, padded to `size` rows (default: the bucket of N)."""
+    """Return points of the unit cube and standardized values, padded to `size` rows.
+
+    The default size is the bucket of N.
+    """
     n = x.shape[0]
     size = padding.bucket_size(n) if size is None else size
     return JointData(
@@ -101,6 +108,7 @@ def make_data(
 
 
 def _log_normal_density(values: Array, mean: float, deviation: float) -> Array:
+    """Return the sum of normal log densities."""
     return jnp.sum(
         -0.5 * ((values - mean) / deviation) ** 2 - math.log(deviation * math.sqrt(2.0 * math.pi))
     )
@@ -132,9 +140,10 @@ class JointPosterior(NamedTuple):
 def infer(
     model: JointModel, params: JointParams, data: JointData
 ) -> tuple[Float[Array, ""], JointPosterior]:
-    """log p(y | Z) + (1/D) log p(X~ | Z), Eq. (7), plus the log prior where one is set, and both GPs conditioned on `data`.
+    """Return the joint objective and the model conditioned on `data`.
 
-    Only the first is differentiated.
+    The objective is log p(y | Z) + (1/D) log p(X~ | Z), Eq. (7), plus any log prior. Only it is
+    differentiated.
     """
     z = enc.encode(model.encoder, params.encoder, data.inputs)
     k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
@@ -148,22 +157,25 @@ def infer(
 
 @functools.lru_cache(maxsize=64)
 def _template(model: JointModel, dimension: int) -> JointParams:
-    """Parameters of the right shapes; their values mean nothing."""
+    """Return parameters of the right shapes; their values mean nothing."""
     return initial_params(model, np.full((1, dimension), 0.5), np.random.default_rng(0))
 
 
 def flatten(params: JointParams) -> np.ndarray:
-    """All parameters as one vector."""
+    """Return all parameters as one vector.
+
+    In NumPy, like training: `jax.flatten_util.ravel_pytree` would compile for 50 to 200 ms first.
+    """
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(params)])
 
 
 def n_parameters(model: JointModel, dimension: int) -> int:
-    """Length of the vector `flatten` returns."""
+    """Return the length of the vector that `flatten` returns."""
     return sum(leaf.size for leaf in jax.tree.leaves(_template(model, dimension)))
 
 
 def unflatten(model: JointModel, dimension: int, flat: Float[Array, " p"]) -> JointParams:
-    """The inverse of `flatten`."""
+    """Return the parameters that `flatten` made the vector `flat` of."""
     leaves, structure = jax.tree.flatten(_template(model, dimension))
     ends = np.cumsum([leaf.size for leaf in leaves])
     parts = [
@@ -174,7 +186,7 @@ def unflatten(model: JointModel, dimension: int, flat: Float[Array, " p"]) -> Jo
 
 
 def initial_params(model: JointModel, x: np.ndarray, rng: np.random.Generator) -> JointParams:
-    """A fresh start of training for data `x`."""
+    """Return random parameters to start training with, for points `x` of the unit cube."""
     d = model.encoder.n_features
     return JointParams(
         encoder=enc.initial_params(model.encoder, model.encoder.inputs(x), rng),
@@ -185,20 +197,16 @@ def initial_params(model: JointModel, x: np.ndarray, rng: np.random.Generator) -
 
 
 # Limits of the hyper-parameters during training; the weights of the encoder and A are free.
-_LOG_LENGTHSCALE = (
-    math.log(1e-2),
-    math.log(1e2),
-)  # features lie in [0, 1]: shorter is white noise, longer is linear
+# Features lie in [0, 1]: shorter lengthscales make white noise, longer ones linear functions.
+_LOG_LENGTHSCALE = (math.log(1e-2), math.log(1e2))
 _LOG_VARIANCE = (math.log(1e-3), math.log(1e3))  # y is standardized
 _LOG_KAPPA = (math.log(1e-6), math.log(1e2))
-_LOG_NOISE = (
-    math.log(1e-6),
-    math.log(1.0),
-)  # at least what a Cholesky factor of duplicated points needs
+# The least noise is what a Cholesky factor of duplicated points needs.
+_LOG_NOISE = (math.log(1e-6), math.log(1.0))
 
 
 def parameter_bounds(model: JointModel, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper limits in the order of `flatten`."""
+    """Return lower and upper limits of the vector that `flatten` returns."""
     template = _template(model, dimension)
 
     def side(i: int) -> np.ndarray:
@@ -224,7 +232,7 @@ def parameter_bounds(model: JointModel, dimension: int) -> tuple[np.ndarray, np.
 def predict(
     model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"]
 ) -> tuple[Array, Array]:
-    """Mean and variance of the response surface at features z, in standardized units."""
+    """Return mean and variance of the response surface at features z, in standardized units."""
     return res.predict(
         model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z
     )
@@ -233,16 +241,30 @@ def predict(
 def predict_with_gradients(
     model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"]
 ) -> Float[Array, "m 2+2*d"]:
-    """The same as columns, followed by the gradients in z."""
+    """Return mean, variance, and the gradients of both in z, as columns of one array."""
     return res.predict_with_gradients(
         model.kernel, posterior.params.response, posterior.response, posterior.z, posterior.mask, z
     )
 
 
+def leave_one_out(
+    posterior: JointPosterior, y: Float[Array, " n"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """Return mean and variance of each training value given all the others, features held.
+
+    In standardized units, noise included, padded like the data; see `exact.leave_one_out`.
+
+    Args:
+        posterior: the model conditioned on data.
+        y: the values of these data, standardized and padded, `JointData.y`.
+    """
+    return exact.leave_one_out(posterior.response, y, posterior.mask, False)
+
+
 def decoder_mean(
     model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"], dimension: int
 ) -> Float[Array, "m D"]:
-    """μ(z), the decoder's posterior mean before squashing."""
+    """Return μ(z), the posterior mean of the decoder before squashing."""
     return dec.mean(
         model.kernel,
         posterior.params.decoder,
@@ -257,7 +279,7 @@ def decoder_mean(
 def decoder_slopes(
     model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"], dimension: int
 ) -> Float[Array, "m D d"]:
-    """The Jacobian of μ at every z."""
+    """Return the Jacobian of μ at every z."""
     return dec.slopes(
         model.kernel,
         posterior.params.decoder,
@@ -276,7 +298,7 @@ def decoder_slope(
     output: Int[Array, ""],
     feature: Int[Array, ""],
 ) -> Float[Array, ""]:
-    """One entry of the Jacobian at one z."""
+    """Return one entry of the Jacobian of μ, at one z."""
     return dec.slope(
         model.kernel,
         posterior.params.decoder,
@@ -292,7 +314,7 @@ def decoder_slope(
 def decode(
     model: JointModel, posterior: JointPosterior, z: Float[Array, "m d"], dimension: int
 ) -> tuple[Array, Array]:
-    """Mean and variance of the decoder's outputs at z; `expected_squash` makes them the reconstruction."""
+    """Return mean and variance of x~ at z; `expected_squash` makes them the reconstruction."""
     return dec.mean_and_variance(
         model.kernel,
         posterior.params.decoder,

@@ -1,10 +1,10 @@
 """The response surface: a GP on features, f_X = f_Z o h.
 
-| symbol | code | shape |
-|--------|------|-------|
-| k      | Matern-5/2 (or another kernel) with ARD | |
-| θ_k    | `ResponseParams` | |
-| σ_n²   | `noise` | |
+| symbol | code             | meaning                                 |
+|--------|------------------|-----------------------------------------|
+| k      | `kernel`         | Matern-5/2, or another kernel, with ARD |
+| θ_k    | `ResponseParams` | its lengthscales and variance           |
+| σ_n²   | `noise`          | noise variance                          |
 """
 
 import functools
@@ -19,6 +19,8 @@ from infold.gp import exact, kernels, padding
 
 
 class ResponseParams(NamedTuple):
+    """Hyper-parameters of the response surface."""
+
     log_lengthscale: Float[Array, " d"]
     log_variance: Float[Array, ""]
 
@@ -32,7 +34,7 @@ class ResponseParams(NamedTuple):
 
 
 def initial_params(n_features: int) -> ResponseParams:
-    """Lengthscales of the side of the feature cube, unit variance (y is standardized)."""
+    """Return where training starts: lengthscales of 1, the side of the feature cube, variance 1."""
     return ResponseParams(log_lengthscale=np.zeros(n_features), log_variance=np.zeros(()))
 
 
@@ -43,7 +45,7 @@ def covariance(
     mask: Bool[Array, " n"],
     noise: Float[Array, ""],
 ) -> Float[Array, "n n"]:
-    """K_y = k(Z, Z) + σ_n² I, identity-padded."""
+    """Return K_y = k(Z, Z) + σ_n² I, identity-padded."""
     k = params.variance * kernels.covariance(kernel, z, z, params.lengthscale)
     return padding.identity_pad(k + noise * jnp.eye(z.shape[0]), mask)
 
@@ -51,9 +53,8 @@ def covariance(
 def _k_star(
     kernel: str, params: ResponseParams, z_data: Array, mask: Array, z: Array
 ) -> Float[Array, "m n"]:
-    return jnp.where(
-        mask, params.variance * kernels.covariance(kernel, z, z_data, params.lengthscale), 0.0
-    )
+    k = params.variance * kernels.covariance(kernel, z, z_data, params.lengthscale)
+    return jnp.where(mask, k, 0.0)
 
 
 def predict(
@@ -64,7 +65,7 @@ def predict(
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-    """Mean and variance of f_Z at z."""
+    """Return mean and variance of f_Z at z."""
     return exact.predict(posterior, _k_star(kernel, params, z_data, mask, z), params.variance)
 
 
@@ -76,6 +77,6 @@ def predict_with_gradients(
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
 ) -> Float[Array, "m 2+2*d"]:
-    """The same as columns, followed by the gradients in z."""
+    """Return mean, variance, and the gradients of both in z, as columns of one array."""
     k_star = functools.partial(_k_star, kernel, params, z_data, mask)
     return exact.predict_with_gradients(posterior, k_star, z, params.variance)
