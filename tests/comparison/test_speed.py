@@ -154,6 +154,6 @@ def test_peers_that_are_not_installed_are_left_out_and_named(monkeypatch):
     )
     assert result.exit_code == 0
     assert (
-        "left out, as not installed: gpsampler, botorch, tpe, cmaes. "
-        "pip install 'infold[peers]' installs them" in result.output.replace("\n", " ")
+        "left out, because not installed: gpsampler, botorch, tpe, cmaes. "
+        "pip install 'infold[peers]' installs them" in " ".join(result.output.split())
     )

@@ -56,7 +56,7 @@ def speed_command(
     absent = [name for name in others if contenders.missing(name)]
     if absent:
         console.print(
-            f"left out, as not installed: {', '.join(absent)}. "
+            f"left out, because not installed: {', '.join(absent)}. "
             "pip install 'infold\\[peers]' installs them",
             style="yellow",
         )
