@@ -1,6 +1,7 @@
-"""One machine with a GPU: value and gradient, and a suggestion, on JAX's default device.
+"""Time the likelihood with its gradient, and whole suggestions, on JAX's default device.
 
-Run it twice, as it is and with JAX_PLATFORMS=cpu: the source is the same. D = 60, d = 10.
+On a machine with a GPU, run it twice: as it is, and with JAX_PLATFORMS=cpu. The source is the same.
+D = 60, d = 10.
 """
 
 import jax
@@ -22,17 +23,19 @@ REPEATS = 5
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:
-    problem, rng = problems.get("product-of-sines-linear"), np.random.default_rng(0)
+    """Evaluate a test problem at n random points."""
+    problem = problems.get("product-of-sines-linear")
+    rng = np.random.default_rng(0)
     x = rng.uniform(size=(n, problem.dimension))
     return x, np.array([problem.observe(point, 0, i) for i, point in enumerate(x)])
 
 
 def likelihoods(x: np.ndarray, y: np.ndarray) -> list[float]:
+    """Median seconds of one likelihood with its gradient, for `mgpc` and for `full_space`."""
     y = Standardization.of(y).apply(y)
-    model, rng = methods.by_name("mgpc").model(x.shape[1]), np.random.default_rng(0)
-    feature = jax.device_put(
-        (joint.flatten(joint.initial_params(model, x, rng)), joint.make_data(model, x, y))
-    )
+    model = methods.by_name("mgpc").model(x.shape[1])
+    params = joint.initial_params(model, x, np.random.default_rng(0))
+    feature = jax.device_put((joint.flatten(params), joint.make_data(model, x, y)))
     full = jax.device_put((regression.initial_params(_GP, x.shape[1]), regression.make_data(x, y)))
     runs = [lambda: evaluate(model, *feature), lambda: regression.evaluate(_GP, *full)]
     for run in runs:
@@ -41,9 +44,11 @@ def likelihoods(x: np.ndarray, y: np.ndarray) -> list[float]:
 
 
 def suggestions(name: str, x: np.ndarray, y: np.ndarray) -> float:
-    """Median seconds, compilation and the training from a fresh start left out."""
+    """Median seconds of a suggestion, without compilation and training from a fresh start."""
     method = methods.by_name(name)
-    history, cache, seconds = History(x, y), None, []
+    history = History(x, y)
+    cache = None
+    seconds = []
     for i in range(2 + REPEATS):
         suggestion = None
 

@@ -1,8 +1,12 @@
-"""The cost of training: one value and gradient of the joint objective, per decoder, in N and in D (claim COST).
+"""Time one value and gradient of the joint objective, for each decoder, over N and D (claim COST).
 
-Ratios are against one LAPACK `eigh` of size N timed in the same run. Rows of N are unpadded, so that exponents are those of
-the algorithm and not of the bucket sizes. Times on shared machines are noisy; ratios less so. A first file name keeps the
-growth as JSON, a second one draws it.
+Ratios are to one LAPACK `eigh` of size N, timed in the same run: times on shared machines are
+noisy, ratios less so. N is not padded, so the exponents are those of the algorithm and not of the
+bucket sizes.
+
+    python benchmarks/likelihood.py [growth.json [growth.png]]
+
+The first file gets the measured growth as JSON, the second one its figure.
 """
 
 import json
@@ -36,9 +40,11 @@ BOTH = {
 
 
 def setup(kind: str, n: int, dimension: int) -> tuple:
+    """Make a function that computes one value and gradient, and a symmetric matrix of size n."""
     rng = np.random.default_rng(0)
     model = JointModel(encoder=Encoder(n_features=10), decoder=Decoder(kind=kind))
-    x, y = rng.uniform(size=(n, dimension)), rng.normal(size=n)
+    x = rng.uniform(size=(n, dimension))
+    y = rng.normal(size=n)
     data = jax.device_put(joint.make_data(model, x, y, size=n))
     flat = jax.device_put(joint.flatten(joint.initial_params(model, x, rng)))
     matrix = rng.normal(size=(n, n))
@@ -46,7 +52,7 @@ def setup(kind: str, n: int, dimension: int) -> tuple:
 
 
 def growth(kind: str, cells: list[tuple[int, int]]) -> list[float]:
-    """Median seconds at each (N, D)."""
+    """Median seconds of one value and gradient at each (N, D)."""
     seconds = []
     for n, dimension in cells:
         run, _ = setup(kind, n, dimension)
@@ -78,17 +84,19 @@ def main(numbers: Path | None, picture: Path | None) -> None:
         in_n = growth(kind, [(n, 60) for n in sizes])
         in_d = growth(kind, [(50, d) for d in DIMENSIONS])
         in_both = growth(kind, [(n, n) for n in BOTH[kind]])
-        curves["N"][kind], curves["D"][kind], curves["N = D"][kind] = (
-            (sizes, in_n),
-            (DIMENSIONS, in_d),
-            (BOTH[kind], in_both),
-        )
+        curves["N"][kind] = (sizes, in_n)
+        curves["D"][kind] = (DIMENSIONS, in_d)
+        curves["N = D"][kind] = (BOTH[kind], in_both)
         if numbers is not None:
             numbers.write_text(json.dumps(curves) + "\n", encoding="utf-8")
         console.print(
-            f"time grows like N^{exponent(sizes[-2:], in_n[-2:]):.2f} (N = {sizes[-2]}..{sizes[-1]}, D = 60), "
-            f"D^{exponent(DIMENSIONS[-2:], in_d[-2:]):.2f} (D = {DIMENSIONS[-2]}..{DIMENSIONS[-1]}, N = 50) and "
-            f"N^{exponent(BOTH[kind][-2:], in_both[-2:]):.2f} where D = N ({BOTH[kind][-2]}..{BOTH[kind][-1]})\n"
+            "time grows like "
+            f"N^{exponent(sizes[-2:], in_n[-2:]):.2f} "
+            f"(N = {sizes[-2]}..{sizes[-1]}, D = 60), "
+            f"D^{exponent(DIMENSIONS[-2:], in_d[-2:]):.2f} "
+            f"(D = {DIMENSIONS[-2]}..{DIMENSIONS[-1]}, N = 50) and "
+            f"N^{exponent(BOTH[kind][-2:], in_both[-2:]):.2f} "
+            f"where D = N ({BOTH[kind][-2]}..{BOTH[kind][-1]})\n"
         )
     if picture is not None:
         figures.growth(curves, picture)

@@ -1,6 +1,8 @@
-"""What a suggestion through Optuna costs beyond one through `Optimizer.ask`: the same method, the same values known, in turns.
+"""Time a suggestion through Optuna beside one through `Optimizer.ask`.
 
-The method's own time varies with the points that it has suggested before. So what is compared is what either adds to it.
+Both have the same method and know the same values, and they take turns. The method's own time
+depends on the points that it suggested before. So the times that Optuna and `Optimizer.ask` add to
+it are compared.
 """
 
 import tempfile
@@ -19,13 +21,15 @@ from infold.integrations.optuna import InfoldSampler
 from infold.methods import Cache, Method, Suggestion, by_name
 from infold.record import History
 
-DIMENSION, KNOWN, ROUNDS = 60, 300, 20
+DIMENSION = 60
+KNOWN = 300  # trials before the first suggestion
+ROUNDS = 20
 SPACE = {f"x{i}": FloatDistribution(0.0, 1.0) for i in range(DIMENSION)}
 
 
 @dataclass
 class Timed:
-    """A method that notes how long its suggestions take."""
+    """A method that records how long its suggestions take."""
 
     method: Method
     seconds: list[float] = field(default_factory=list)
@@ -44,6 +48,7 @@ def value(x: np.ndarray) -> float:
 
 
 def fill(study: optuna.Study, points: np.ndarray) -> optuna.Study:
+    """Add a completed trial at each point."""
     for x in points:
         params = dict(zip(SPACE, x.tolist(), strict=True))
         study.add_trial(create_trial(params=params, distributions=SPACE, value=value(x)))
@@ -51,6 +56,7 @@ def fill(study: optuna.Study, points: np.ndarray) -> optuna.Study:
 
 
 def ask_seconds(study: optuna.Study) -> float:
+    """Seconds of one `study.ask`; the study is then told the value."""
     began = time.perf_counter()
     trial = study.ask(SPACE)
     took = time.perf_counter() - began
@@ -59,9 +65,14 @@ def ask_seconds(study: optuna.Study) -> float:
 
 
 def measure(name: str, storage: str | None) -> list[float]:
-    """Milliseconds: the method, what the optimizer adds, what Optuna and the sampler add, what Optuna alone takes."""
+    """Median milliseconds of four things.
+
+    The method itself; what `Optimizer.ask` adds to it; what `study.ask` with our sampler adds to
+    it; and `study.ask` with Optuna's random sampler.
+    """
     points = np.random.default_rng(0).uniform(size=(KNOWN, DIMENSION))
-    direct, sampled = Timed(by_name(name)), Timed(by_name(name))
+    direct = Timed(by_name(name))
+    sampled = Timed(by_name(name))
     optimizer = Optimizer([(0.0, 1.0)] * DIMENSION, method=direct, seed=0)
     for x in points:
         optimizer.tell(x, value(x))
@@ -76,22 +87,27 @@ def measure(name: str, storage: str | None) -> list[float]:
         x = optimizer.ask()
         optimizer.tell(x, value(x))
         through_study = ask_seconds(study)
-        own = optimizer.ask_seconds - direct.seconds[-1]
         rounds.append(
-            (direct.seconds[-1], own, through_study - sampled.seconds[-1], ask_seconds(plain))
+            (
+                direct.seconds[-1],
+                optimizer.ask_seconds - direct.seconds[-1],
+                through_study - sampled.seconds[-1],
+                ask_seconds(plain),
+            )
         )
-    return list(1e3 * np.median(rounds[1:], axis=0))  # the first compiles
+    return list(1e3 * np.median(rounds[1:], axis=0))  # the first round includes compilation
 
 
 def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     table = Table(
-        title=f"one suggestion, {DIMENSION} parameters, {KNOWN} trials: milliseconds, medians of {ROUNDS}"
+        title=f"one suggestion, {DIMENSION} parameters, {KNOWN} trials: "
+        f"milliseconds, medians of {ROUNDS}"
     )
     for column in (
         "method",
         "storage",
-        "its time",
+        "method alone",
         "+ Optimizer.ask",
         "+ study.ask",
         "RandomSampler",

@@ -1,6 +1,7 @@
-"""The constrained search: batched projected ascent against SciPy's trust-constr, same model, same run.
+"""Time the constrained search: batched projected ascent against SciPy's trust-constr.
 
-trust-constr is timed on the five best of the starts and its time extrapolated to all of them.
+Both have the same model and are timed in the same run. trust-constr is timed from the five best of
+the starts, and its time is extrapolated to all of them.
 """
 
 import dataclasses
@@ -17,7 +18,7 @@ from infold.methods import feature_space
 from infold.models.joint import Encoder, FitSettings, JointModel, fit
 
 N_STARTS = 100
-N_REFERENCE = 5  # starts of trust-constr that are timed; its time is proportional to them
+N_REFERENCE = 5  # starts from which trust-constr is timed; its time is proportional to them
 
 
 def main() -> None:
@@ -27,15 +28,16 @@ def main() -> None:
         "projected s",
         "trust-constr s",
         "times faster",
-        "log EI",
-        "its log EI",
+        "projected log EI",
+        "trust-constr log EI",
     ):
         table.add_column(column, justify="right")
     for n in (50, 100, 300):
         rng = np.random.default_rng(n)
         x = rng.uniform(size=(n, 60))
         y = np.sin(x @ rng.normal(size=60))
-        model, acquisition = JointModel(encoder=Encoder(n_features=10)), Acquisition()
+        model = JointModel(encoder=Encoder(n_features=10))
+        acquisition = Acquisition()
         fitted = fit(x, y, model, key=0, settings=FitSettings(max_iterations=20))
         posterior = fitted.posterior
         y_min = np.min(fitted.standardization.apply(y))
@@ -43,12 +45,12 @@ def main() -> None:
             model, posterior, np.asarray(posterior.z)[:n], 60, rng
         )
         objective = feature_space.search_objective(model, posterior, acquisition, y_min)
-        value_and_gradient, one_by_one = (
-            objective.value_and_gradient,
-            dataclasses.replace(objective, batch=1).value_and_gradient,
-        )
+        value_and_gradient = objective.value_and_gradient
+        one_by_one = dataclasses.replace(objective, batch=1).value_and_gradient
         starts = lipschitz.sample(region, N_STARTS, rng)
-        value_and_gradient(starts), one_by_one(starts[:1])  # compile both
+        # Compile both before they are timed.
+        value_and_gradient(starts)
+        one_by_one(starts[:1])
 
         began = time.perf_counter()
         ours = search.projected_ascent(

@@ -1,7 +1,9 @@
-"""Seconds per suggestion, ours and other optimizers', over N and D; cold start, memory, and whole runs: `docs/speed.md`.
+"""Measure what `docs/speed.md` reports: suggestions over N and D, cold starts, memory, whole runs.
 
-Needs the extras `peers` and `experiments`. Takes about an hour on two cores. Measurements are appended to the folder given
-(default `docs/speed`) as they are made, and a second call makes only those that are missing.
+Our methods and other optimizers are timed side by side. This needs the extras `peers` and
+`experiments`, and takes about an hour on two cores. Measurements are appended to files in a folder
+(the first argument, default `docs/speed`) as they are made. A second call makes only those that are
+missing.
 """
 
 import json
@@ -16,7 +18,8 @@ from infold.comparison import contenders, figures, speed
 
 OURS = ["mgpc", "dmgpc", "full_space"]
 PEERS = ["gpsampler", "botorch", "tpe", "cmaes"]
-# Claims are about D = 60; then outwards, so that what is too slow is found out early.
+# D = 60 comes first, as the claims are about it. N = 1000 comes last: by then it is known which
+# optimizers are too slow for it.
 CELLS = [(n, d) for d in (60, 20, 200, 500) for n in (30, 100, 300)] + [
     (1000, d) for d in (20, 60, 200, 500)
 ]
@@ -24,14 +27,14 @@ console = Console()
 
 
 def recorded(path: Path, kind: type) -> list:
-    return (
-        [kind(**json.loads(line)) for line in path.read_text().splitlines()]
-        if path.exists()
-        else []
-    )
+    """Read the measurements that the file holds."""
+    if not path.exists():
+        return []
+    return [kind(**json.loads(line)) for line in path.read_text().splitlines()]
 
 
 def record(path: Path, measure: Callable[[], list]) -> None:
+    """Measure, and append what was measured to the file."""
     with path.open("a") as file:
         for measurement in measure():
             file.write(speed.line(measurement) + "\n")
@@ -39,6 +42,7 @@ def record(path: Path, measure: Callable[[], list]) -> None:
 
 
 def grid(path: Path) -> None:
+    """Time suggestions at every (N, D) that the file does not have yet."""
     for n, d in CELLS:
         done = recorded(path, speed.Timing)
         if not any((t.n, t.dimension) == (n, d) for t in done):
@@ -47,13 +51,17 @@ def grid(path: Path) -> None:
 
 
 def processes(path: Path) -> None:
-    """Cold starts without and with kept programs, whole runs of 300 suggestions, and the largest cell's memory."""
+    """Measure whole processes.
+
+    Cold starts, without and with compiled programs that are kept; runs of 300 suggestions; and the
+    memory of the largest cell.
+    """
     with tempfile.TemporaryDirectory() as folder:
         wanted: list[tuple] = []
         for name in ("mgpc", "full_space", "gpsampler", "botorch"):
             wanted += [(name, 10, 60, 1, None)] * 3
         for name in ("mgpc", "full_space"):
-            wanted += [(name, 10, 60, 1, Path(folder) / name)] * 4  # the first fills it
+            wanted += [(name, 10, 60, 1, Path(folder) / name)] * 4  # the first fills the cache
         wanted += [(name, 10, 60, 300, None) for name in ("mgpc", "gpsampler", "full_space")]
         wanted += [(name, 1000, 500, 1, None) for name in OURS]
         for name, n, d, trials, cache in wanted[len(recorded(path, speed.Process)) :]:

@@ -190,12 +190,16 @@ def test_program_that_fails_or_hangs_ends_the_run_after_some_failures(tmp_path):
 
 
 def test_a_program_that_ctrl_c_reached_before_it_began_is_begun_again(tmp_path):
-    """For a moment it is in the terminal's session. Here it ends itself the same way, the first time or every time."""
+    """For a moment after its start a program is in the terminal's session, where Ctrl-C reaches it.
+
+    The program of this test ends itself in the same way, the first time or every time.
+    """
     script = tmp_path / "simulate.py"
     script.write_text(
         "import os, signal, sys\nfrom pathlib import Path\n"
         "signal.signal(signal.SIGINT, signal.SIG_DFL)\nbegun = Path(sys.argv[1])\n"
-        "if sys.argv[2] == 'always' or not begun.exists():\n    begun.touch()\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "if sys.argv[2] == 'always' or not begun.exists():\n"
+        "    begun.touch()\n    os.kill(os.getpid(), signal.SIGINT)\n"
         "print(1.5)\n"
     )
     program = f"{sys.executable} {script} {tmp_path}/begun"
@@ -248,7 +252,7 @@ def test_misuse_of_minimize_says_what_to_do(tmp_path):
 
 
 def test_ctrl_c_in_a_terminal_loses_no_evaluation(tmp_path):
-    """A terminal sends it to the workers and to the program too."""
+    """A terminal sends Ctrl-C to the workers and to the program too."""
     (tmp_path / "mine.py").write_text(
         "import time\ndef objective(p):\n    time.sleep(0.3)\n    return p['a']\n"
     )

@@ -42,7 +42,7 @@ def test_reproduce_runs_a_grid_once_and_says_how_it_went(tmp_path):
     assert {run.cell: run for run in Store(tmp_path).runs()} == before
 
 
-def test_an_interrupted_sweep_says_how_to_continue_and_leaves_nobody_behind(tmp_path):
+def test_an_interrupted_sweep_says_how_to_continue_and_leaves_no_process_behind(tmp_path):
     import psutil
 
     program = [
@@ -57,9 +57,8 @@ def test_an_interrupted_sweep_says_how_to_continue_and_leaves_nobody_behind(tmp_
         "2",
     ]
     program += ["--seeds", "2", "--jobs", "2", "--results", str(tmp_path)]
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # which is ignored where a shell began us with "&"
+    # Where a shell began the tests with "&", SIGINT is ignored, and a child would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
@@ -83,15 +82,15 @@ def test_an_interrupted_sweep_says_how_to_continue_and_leaves_nobody_behind(tmp_
         (["reproduce", "nonesuch"], "problem = 'nonesuch': expected one of rosenbrock-linear"),
         (
             ["reproduce", "thomson", "--methods", "mgpc,nonesuch"],
-            "--methods 'nonesuch': expected some of mgpc",
+            "--methods 'nonesuch': expected one of mgpc",
         ),
         (
             ["reproduce", "thomson", "--methods", "random+free"],
-            "--methods 'random+free': expected some of mgpc",
+            "--methods 'random+free': expected one of mgpc",
         ),
         (
             ["reproduce", "thomson", "--acquisitions", "lucky"],
-            "--acquisitions 'lucky': expected some of ei",
+            "--acquisitions 'lucky': expected one of ei",
         ),
         (
             ["reproduce", "thomson", "--features", "0"],
@@ -117,7 +116,7 @@ def test_an_interrupted_sweep_says_how_to_continue_and_leaves_nobody_behind(tmp_
         (["figures"], "holds no runs"),
     ],
 )
-def test_misuse_is_told(arguments, message, tmp_path, monkeypatch):
+def test_misuse_is_reported(arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert message in invoke(*arguments, code=2)
 

@@ -41,7 +41,7 @@ def test_all_get_the_same_data_and_take_turns(monkeypatch):
     assert all(t.first > 0 and t.median > 0 for t in timings)
 
 
-def test_what_was_too_slow_is_not_tried_on_more():
+def test_what_was_too_slow_is_not_tried_on_larger_cells():
     done = [Timing("slow", 100, 60, 100.0, [90.0]), Timing("quick", 100, 60, 1.0, [0.1])]
     assert speed.too_slow("slow", 300, 60, done)
     assert not speed.too_slow("slow", 30, 60, done)
@@ -66,8 +66,8 @@ def test_contenders_take_data_and_suggest_points_of_the_cube(name, rng):
         assert all(trial.state.is_finished() for trial in study.trials)
 
 
-def test_a_peer_lacks_any_package_that_it_needs(monkeypatch):
-    """Optuna alone does not make a GPSampler."""
+def test_a_peer_is_missing_when_any_of_its_packages_is(monkeypatch):
+    """Optuna without PyTorch has no GPSampler that works."""
     for absent, unable in (
         ("torch", {"gpsampler"}),
         ("optuna", {"gpsampler", "tpe", "cmaes"}),
@@ -124,8 +124,8 @@ def test_figure_leaves_out_what_was_not_measured(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--methods", "mgpx"], "--methods 'mgpx': expected some of mgpc"),
-        (["--peers", "gp"], "--peers 'gp': expected some of gpsampler"),
+        (["--methods", "mgpx"], "--methods 'mgpx': expected one of mgpc"),
+        (["--peers", "gp"], "--peers 'gp': expected one of gpsampler"),
         (["--evaluations", "30,x"], "--evaluations '30,x': expected positive whole numbers"),
         (["--repeats", "0"], "--repeats 0: expected a whole number of at least 1"),
     ],
@@ -154,6 +154,6 @@ def test_peers_that_are_not_installed_are_left_out_and_named(monkeypatch):
     )
     assert result.exit_code == 0
     assert (
-        "gpsampler, botorch, tpe, cmaes left out: pip install 'infold[peers]' has them"
-        in result.output.replace("\n", " ")
+        "left out, because not installed: gpsampler, botorch, tpe, cmaes. "
+        "pip install 'infold[peers]' installs them" in " ".join(result.output.split())
     )

@@ -11,9 +11,10 @@ import pytest
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The address of a real server, made for the tests in a temporary folder.
+    """Address of a real server, started for the tests in a temporary folder.
 
-    Not one of pytest's: those are closed to the server's user, whenever another session of tests begins.
+    The folder is not one of pytest's: pytest closes its own to the server's user whenever another
+    session of tests begins.
     """
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) or [
         Path(shutil.which("initdb") or "none").parent

@@ -1,4 +1,4 @@
-"""Optuna's own suites for samplers, and what they do not ask."""
+"""Optuna's own suites of tests for samplers, and tests of what they leave out."""
 
 import pickle
 import time
@@ -84,7 +84,7 @@ def test_everything_that_is_decoded_lies_in_its_distribution_and_encodes_to_itse
 
 
 def test_optuna_takes_the_suggested_values_as_they_are():
-    """It resamples silently what does not fit a distribution."""
+    """Optuna silently resamples a value that does not fit its distribution."""
     study = optuna.create_study(sampler=cheap())
     returned = []
     sample = study.sampler.sample_relative
@@ -148,7 +148,7 @@ def finished(study: optuna.Study, n: int, rng) -> None:
 
 
 def history_seen(study: optuna.Study, **settings):
-    """What the sampler's method is given."""
+    """The history that the sampler gives to its method."""
     sampler = cheap(**settings)
     trial = study.ask()._cached_frozen_trial
     space = sampler.infer_relative_search_space(study, trial)
@@ -184,7 +184,10 @@ def test_running_trials_that_report_nan_have_failed_until_they_recover(rng):
 
 
 def test_a_worker_announces_what_it_will_evaluate(rng):
-    """Its parameters reach the storage one by one, when the objective asks for them; another worker knows them before."""
+    """Another worker knows all parameters of a trial before the objective has asked for them.
+
+    They reach the storage one by one, as the objective asks.
+    """
     study = optuna.create_study(sampler=cheap())
     finished(study, 4, rng)
     waiting = study.ask()
@@ -208,7 +211,7 @@ def test_a_worker_that_finds_its_choice_taken_meanwhile_chooses_again(
     announce, chosen = private.announce, []
 
     def meanwhile(study, frozen, internal):
-        """The other worker announces just what this one is about to, and may be done with it at once."""
+        """Let the other worker announce the same point just before, and perhaps finish it."""
         chosen.append(internal)
         if len(chosen) == 1:
             announce(study, other._cached_frozen_trial, internal)
@@ -231,7 +234,7 @@ def test_trials_of_killed_workers_can_be_suggested_again():
     space = {"a": CategoricalDistribution(["p", "q", "r"])}
     study = optuna.create_study(sampler=cheap(max_running_seconds=1e-3))
     study.enqueue_trial({"a": "r"})
-    study.ask(space)  # by a worker that is killed
+    study.ask(space)  # the trial of a worker that is killed
     for choice in "pq":
         study.add_trial(create_trial(params={"a": choice}, distributions=space, value=1.0))
     time.sleep(0.01)
@@ -416,7 +419,8 @@ def test_a_model_that_waits_for_trials_with_all_parameters_says_so(caplog):
     with caplog.at_level("WARNING", "infold"):
         study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=5)
     assert [record.getMessage() for record in caplog.records] == [
-        "0 of 2 finished trials have values of all these parameters, and the model waits for 2: x, never"
+        "0 of 2 finished trials have values of all these parameters, "
+        "and the model waits for 2: x, never"
     ]
 
 
@@ -424,7 +428,8 @@ def test_several_objectives_are_refused_with_advice():
     study = optuna.create_study(directions=["minimize", "minimize"], sampler=cheap())
     with pytest.raises(
         ValueError,
-        match=r"InfoldSampler optimizes one objective and the study has 2: use optuna\.samplers\.GPSampler",
+        match=r"InfoldSampler optimizes one objective and the study has 2: "
+        r"use optuna\.samplers\.GPSampler",
     ):
         study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 0.0), n_trials=1)
 
@@ -436,7 +441,7 @@ def test_threads_share_a_sampler():
     assert len({tuple(trial.params.values()) for trial in study.trials}) == 24
 
 
-def test_misuse_is_told():
+def test_misuse_is_reported():
     with pytest.raises(ValueError, match="method = 'nonesuch'"):
         InfoldSampler(method="nonesuch")
     with pytest.raises(ValueError, match="n_startup_trials = 0"):

@@ -9,7 +9,7 @@ from infold.integrations.optuna import InfoldSampler
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.filterwarnings("default"),  # Ray's own
+    pytest.mark.filterwarnings("default"),  # Ray itself warns
 ]
 N_TRIALS, FAILING, NAN = 40, 5, 15
 NAMES = [f"x{i}" for i in range(20)]
@@ -36,7 +36,7 @@ def test_a_failure_and_a_nan_do_not_stop_a_search(cluster, tmp_path):
 
     begun = tmp_path / "begun"
     begun.mkdir()
-    names = NAMES  # a closure is sent by value
+    names = NAMES  # a local name is sent to the workers with the function
 
     def objective(config: dict) -> None:
         for number in itertools.count():
@@ -79,7 +79,7 @@ def test_a_failure_and_a_nan_do_not_stop_a_search(cluster, tmp_path):
 
 
 def check_saving(search, path: Path) -> None:
-    """What is restored knows all trials and suggests what the original does."""
+    """A restored search knows all trials and suggests what the original does."""
     search.save(str(path))
     restored = make_search()
     restored.restore(str(path))

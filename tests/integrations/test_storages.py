@@ -1,4 +1,7 @@
-"""Many workers on one study, each a process of its own, one of them killed: on PostgreSQL, SQLite and a journal file."""
+"""Many workers on one study, on PostgreSQL, SQLite and a journal file.
+
+Each worker is a process of its own, and one of them is killed.
+"""
 
 import multiprocessing
 import os
@@ -17,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 
 def objective(trial: optuna.Trial) -> float:
-    """Twenty parameters of every kind; noise as in a real measurement."""
+    """A function of twenty parameters of all kinds, with noise as in a real measurement."""
     value = sum(trial.suggest_float(f"linear{i}", -1.0, 1.0) ** 2 for i in range(8))
     value += (
         sum(
@@ -54,7 +57,7 @@ def work(url: str, seed: int) -> None:
 
 
 def run_workers(url: str, n_workers: int) -> optuna.Study:
-    """The study when all is done; one worker was killed on the way."""
+    """Run the workers, kill one of them on the way, and return the finished study."""
     study = optuna.create_study(study_name="shared", storage=open_storage(url))
     context = multiprocessing.get_context("spawn")
     workers = [
@@ -75,7 +78,7 @@ def run_workers(url: str, n_workers: int) -> optuna.Study:
 
 @pytest.fixture(scope="module")
 def alone() -> float:
-    """The best value of one worker without company."""
+    """Best value of a single worker."""
     study = optuna.create_study(sampler=InfoldSampler(method="full_space", seed=0))
     study.optimize(objective, n_trials=N_TRIALS)
     return study.best_value
@@ -87,7 +90,7 @@ def check(study: optuna.Study, n_workers: int, alone: float) -> None:
     assert [trial.number for trial in trials] == list(range(len(trials)))
     assert N_TRIALS <= states.count(TrialState.COMPLETE) <= N_TRIALS + n_workers
     assert states.count(TrialState.COMPLETE) + states.count(TrialState.RUNNING) == len(trials)
-    assert states.count(TrialState.RUNNING) <= 1  # that of the worker that was killed
+    assert states.count(TrialState.RUNNING) <= 1  # the trial of the killed worker
     completed = [trial for trial in trials if trial.state == TrialState.COMPLETE]
     assert all(len(trial.params) == 20 and trial.value is not None for trial in completed)
     assert len({tuple(sorted(trial.params.items())) for trial in completed}) == len(completed)

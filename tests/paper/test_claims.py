@@ -17,7 +17,7 @@ C = Series(problem="thomson", method="rembo", acquisition="pi", n_features=3)
 
 
 def runs(end: float, rng, seeds=20, length=310, start=1.0, spread=0.1) -> dict[int, np.ndarray]:
-    """Straight lines with ends around `end`."""
+    """Curves that are straight lines, with ends scattered around `end`."""
     return {seed: np.linspace(start, end + spread * rng.normal(), length) for seed in range(seeds)}
 
 
@@ -56,7 +56,7 @@ def test_few_seeds_or_short_runs_decide_nothing(law, rng):
     assert judge(Part(law, A, (B,)), {}).verdict == UNDECIDED
 
 
-def test_only_seeds_of_both_sides_are_paired(rng):
+def test_only_seeds_that_both_sides_have_are_paired(rng):
     some = {seed + 5: curve for seed, curve in runs(0.0, rng).items()}
     assert judge(Part("better", A, (B,)), {A: runs(-1.0, rng), B: some}).n == 15
 
@@ -68,14 +68,14 @@ def test_the_best_of_several_rivals_is_the_one_to_beat(rng):
     assert finding.verdict == NOT_REPRODUCED
 
 
-def test_a_rival_without_runs_leaves_it_open(rng):
+def test_a_rival_without_runs_leaves_the_comparison_open(rng):
     assert (
         judge(Part("better", A, (B, C)), {A: runs(-0.5, rng), B: runs(0.0, rng)}).verdict
         == UNDECIDED
     )
 
 
-def test_a_rival_is_chosen_among_the_seeds_that_all_have(rng):
+def test_the_best_rival_is_chosen_by_the_seeds_that_all_have(rng):
     better = {seed: curve for seed, curve in runs(-1.0, rng).items() if seed != 7}
     finding = judge(Part("better", A, (B, C)), {A: runs(-0.5, rng), B: runs(0.0, rng), C: better})
     assert (finding.part.b, finding.n, finding.verdict) == ((C,), 19, UNDECIDED)
@@ -96,7 +96,7 @@ def test_stalling_and_flat_curves(rng):
     assert judge(Part("flattens", A), {A: early}).b == pytest.approx(0.05, rel=0.3)
 
 
-def test_one_part_against_it_decides_a_claim(rng):
+def test_one_comparison_that_fails_decides_against_a_claim(rng):
     good = judge(Part("better", A, (B,)), {A: runs(-1.0, rng), B: runs(0.0, rng)})
     bad = judge(Part("better", B, (A,)), {A: runs(-1.0, rng), B: runs(0.0, rng)})
     open_one = judge(Part("better", A, (C,)), {})
@@ -122,7 +122,7 @@ def test_cost_is_judged_by_the_exponents(tmp_path):
 
 
 def test_the_report_says_what_the_committed_runs_say():
-    """`infold claims --markdown docs/reproduction/claims.md` makes it."""
+    """`infold claims --markdown docs/reproduction/claims.md` writes the report."""
     curves = statistics.curves(pd.read_parquet(ROOT / "results" / TABLE))
     judged = [(claim, [judge(part, curves) for part in claim.parts]) for claim in claims.CLAIMS]
     text = claims.to_markdown(judged, claims.cost(ROOT / "results" / "growth.json"))

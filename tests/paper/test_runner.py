@@ -1,4 +1,4 @@
-"""Sweeps are real: processes of this machine, and a Dask cluster on it."""
+"""Sweeps over real workers: processes of this machine, and a Dask cluster on it."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from infold import problems
 from infold.paper import runner
 from infold.paper.store import Cell, Run, Store
 
-SMALL = 24  # evaluations
+SMALL = 24  # evaluations per run
 
 
 def cells(names=("full_space", "random"), seeds=(0, 1)) -> list[Cell]:
@@ -26,7 +26,7 @@ def values(store: Store) -> dict[Cell, tuple[float, ...]]:
 
 @pytest.fixture(scope="module")
 def reference() -> dict[Cell, tuple[float, ...]]:
-    """The small sweep, each run here and in one go."""
+    """Values of the small sweep, each run in this process and in one go."""
     return {cell: runner.advance(Run(cell=cell), SMALL).values for cell in cells()}
 
 
@@ -124,7 +124,7 @@ def test_a_stopped_sweep_continues_and_repeats_nothing(tmp_path, reference, monk
 
 
 def _nobody():
-    raise AssertionError("nothing is left to be done")
+    raise AssertionError("workers were asked for, though nothing is left to do")
 
 
 def test_lost_processes_are_replaced(tmp_path, reference, monkeypatch):
@@ -150,7 +150,7 @@ def test_lost_processes_are_replaced(tmp_path, reference, monkeypatch):
 
 
 class Fragile(Executor):
-    """Works in this process; the calls whose numbers are in `broken` find all workers lost."""
+    """An executor in this process that finds all workers lost at the calls numbered in `broken`."""
 
     def __init__(self, broken: set[int]) -> None:
         self.calls, self.broken = 0, broken

@@ -34,7 +34,7 @@ def test_mean_and_standard_error_match_scipy(rng):
 
 
 def test_wilcoxon_by_counting_all_signs(rng):
-    """Under the null hypothesis every choice of signs is equally likely: 2^8 of them are counted."""
+    """Under the null hypothesis all choices of signs are equally likely: all 2^8 are counted."""
     a, b = rng.normal(size=8), rng.normal(size=8) + 0.8
     ranks = stats.rankdata(np.abs(a - b))
     signs = np.array(np.meshgrid(*[[0, 1]] * 8)).reshape(8, -1)

@@ -18,7 +18,7 @@ def test_what_is_written_is_read_back(tmp_path):
     assert [path.name for path in (tmp_path / "thomson").iterdir()] == ["mgpc-pi-d3-s4.json"]
 
 
-def test_a_table_holds_all_that_the_curves_are_made_of(tmp_path, rng):
+def test_the_table_alone_gives_back_every_curve(tmp_path, rng):
     store = Store(tmp_path)
     runs = [
         Run(
@@ -41,7 +41,7 @@ def test_a_table_holds_all_that_the_curves_are_made_of(tmp_path, rng):
         np.testing.assert_array_equal(steps, np.minimum.accumulate(run.values))
 
 
-def test_the_longer_run_goes_before_the_shorter_one(tmp_path):
+def test_the_longer_of_two_runs_counts(tmp_path):
     store = Store(tmp_path)
     store.write(Run(cell=CELL, values=(5.0, 4.0)))
     store.write_table()
@@ -57,7 +57,7 @@ def test_the_longer_run_goes_before_the_shorter_one(tmp_path):
     assert store.table()["best"].tolist() == [9.0, 8.0, 7.0]
 
 
-def test_the_state_is_kept_until_the_run_has_the_length_of_the_papers(tmp_path):
+def test_the_state_is_kept_until_the_run_is_as_long_as_the_papers(tmp_path):
     store = Store(tmp_path)
     store.write(Run(cell=CELL, values=(1.0,) * 309, state="a text"))
     assert store.read(CELL).state == "a text"
@@ -70,7 +70,7 @@ def test_an_empty_folder_has_an_empty_table(tmp_path):
     assert len(tabulate([Run(cell=CELL)])) == 0
 
 
-def test_files_that_are_something_else_are_told(tmp_path):
+def test_files_that_hold_something_else_are_refused(tmp_path):
     store = Store(tmp_path)
     store.write(Run(cell=CELL, values=(5.0,)))
     path = store.path(CELL)
@@ -78,11 +78,11 @@ def test_files_that_are_something_else_are_told(tmp_path):
     path.write_text(text[:-20])
     with pytest.raises(
         ValueError,
-        match=r"mgpc-pi-d3-s4\.json is not a run of an experiment of infold, or is cut short",
+        match=r"mgpc-pi-d3-s4\.json is not a run of an infold experiment, or is cut short",
     ):
         store.runs()
     path.write_text(json.dumps({**json.loads(text), "cell": {"colour": "red"}}))
-    with pytest.raises(ValueError, match="is not a run of an experiment of infold"):
+    with pytest.raises(ValueError, match="is not a run of an infold experiment"):
         store.read(CELL)
     path.write_text(json.dumps({**json.loads(text), "version": 99}))
     with pytest.raises(ValueError, match="has version 99"):

@@ -33,7 +33,7 @@ def test_reconstructions_are_nearer_than_the_mean():
 
 
 def test_the_loss_is_the_negative_evidence_lower_bound(x64, rng):
-    """Against scipy.stats, with the divergence by Monte Carlo."""
+    """Compared with scipy.stats, with the divergence by Monte Carlo."""
     d, dimension, n = 2, 5, 3
     weights = vae._initial_weights(dimension, d, rng)
     weights[-2:] = rng.normal(size=2)
@@ -76,7 +76,7 @@ def test_the_extra_evaluations_are_not_those_of_the_run():
 
 
 def test_a_run_keeps_its_own_autoencoder(rng, monkeypatch):
-    """Another machine may train another one, if only by rounding."""
+    """Another machine may train a different one, if only through rounding."""
     method = Vae(
         problem="thomson",
         n_features=2,
@@ -146,7 +146,7 @@ def test_the_data_lie_in_the_box_and_suggestions_are_where_the_cache_says(rng):
     )
 
 
-def test_misuse_is_told():
+def test_misuse_is_reported():
     with pytest.raises(
         ValueError, match="problem = None: vae is trained on evaluations made before the run"
     ):

@@ -1,4 +1,4 @@
-"""Commands that compare optimizers: `infold speed`."""
+"""The command that times optimizers side by side: `infold speed`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,22 +14,28 @@ app = typer.Typer()
 @app.command("speed")
 def speed_command(
     names: Annotated[
-        str, typer.Option("--methods", help="Ours to time, separated by commas.")
+        str, typer.Option("--methods", help="Methods of infold to time, separated by commas.")
     ] = "mgpc,full_space",
     peers: Annotated[
-        str, typer.Option(help="Others to time, or `none`.")
+        str, typer.Option(help="Other optimizers to time, separated by commas, or `none`.")
     ] = "gpsampler,botorch,tpe,cmaes",
-    evaluations: Annotated[str, typer.Option(help="Evaluations known, N.")] = "100,300",
-    dimensions: Annotated[str, typer.Option(help="Numbers of parameters, D.")] = "60",
+    evaluations: Annotated[
+        str, typer.Option(help="Numbers N of known evaluations, separated by commas.")
+    ] = "100,300",
+    dimensions: Annotated[
+        str, typer.Option(help="Numbers D of parameters, separated by commas.")
+    ] = "60",
     repeats: Annotated[
-        int, typer.Option(help="Suggestions timed per optimizer, beside the first.")
+        int, typer.Option(help="Suggestions to time per optimizer, after a first one.")
     ] = 5,
     out: Annotated[
-        Path | None, typer.Option(help="Write the measurements here, as lines of JSON.")
+        Path | None, typer.Option(help="File to write the measurements to, as lines of JSON.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw them here, as a PNG, SVG or PDF.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File to draw the measurements to: PNG, SVG or PDF.")
+    ] = None,
 ) -> None:
-    """Time suggestions of our methods and, where they are installed, of other optimizers."""
+    """Time the suggestions of infold and of other optimizers, as far as they are installed."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from infold import methods
@@ -50,7 +56,9 @@ def speed_command(
     absent = [name for name in others if contenders.missing(name)]
     if absent:
         console.print(
-            f"{', '.join(absent)} left out: pip install 'infold\\[peers]' has them", style="yellow"
+            f"left out, because not installed: {', '.join(absent)}. "
+            "pip install 'infold\\[peers]' installs them",
+            style="yellow",
         )
     entrants = [*ours, *(name for name in others if name not in absent)]
     timings: list[speed.Timing] = []
@@ -69,7 +77,7 @@ def speed_command(
                     "".join(speed.line(timing) + "\n" for timing in timings), encoding="utf-8"
                 )
     table = Table(
-        "optimizer", "N", "D", "seconds", "times the first row's", "first suggestion", box=None
+        "optimizer", "N", "D", "seconds", "ratio to first row", "first suggestion", box=None
     )
     for n, d in cells:
         cell = [t for t in timings if (t.n, t.dimension) == (n, d)]

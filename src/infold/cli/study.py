@@ -1,4 +1,4 @@
-"""Commands of the study: `infold reproduce`, `infold claims`, `infold figures`."""
+"""Commands that repeat the paper's study: `infold reproduce`, `infold claims`, `infold figures`."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Results = Annotated[Path, typer.Option(help="The folder of runs.")]
+Results = Annotated[Path, typer.Option(help="Folder that holds the runs.")]
 _PACKAGES = ("joblib", "matplotlib", "optax", "pandas", "pyarrow")
 
 
@@ -24,27 +24,43 @@ def reproduce(
     problem: Annotated[str, typer.Argument(help="A test problem; `infold problems` lists them.")],
     names: Annotated[
         str | None,
-        typer.Option("--methods", help="Separated by commas.  \\[default: the paper's nine]"),
+        typer.Option(
+            "--methods", help="Methods, separated by commas.  \\[default: the paper's nine]"
+        ),
     ] = None,
     acquisitions: Annotated[
-        str | None, typer.Option(help="Separated by commas.  \\[default: ei,ucb,pi; thomson: pi]")
+        str | None,
+        typer.Option(
+            help="Acquisition functions, separated by commas.  "
+            "\\[default: ei,ucb,pi; for thomson: pi]"
+        ),
     ] = None,
     features: Annotated[
-        str | None, typer.Option(help="Dimensions of the feature space.  \\[default: the paper's]")
+        str | None,
+        typer.Option(
+            help="Dimensions of the feature space, separated by commas.  "
+            "\\[default: those of the paper]"
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Runs of each kind, with seeds from 0.")] = 20,
+    seeds: Annotated[
+        int, typer.Option(help="Number of seeds; each method runs once with each, from 0 on.")
+    ] = 20,
     iterations: Annotated[
         int, typer.Option(help="Suggestions per run, after 10 initial evaluations.")
     ] = 300,
     jobs: Annotated[
-        int | None, typer.Option(help="Runs at once, one core each.  \\[default: all cores]")
+        int | None, typer.Option(help="Runs at a time, one core each.  \\[default: all cores]")
     ] = None,
     dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask cluster to run on instead.")
+        str | None,
+        typer.Option(help="Address of a Dask cluster to run on instead of this machine."),
     ] = None,
     results: Results = Path("results"),
 ) -> None:
-    """Run the paper's experiments on a problem. What was done before is kept; the same command continues."""
+    """Run the paper's experiments on a test problem.
+
+    Runs are kept as they go. A sweep that was stopped continues with the same command.
+    """
     from rich.progress import (
         BarColumn,
         Progress,
@@ -83,7 +99,7 @@ def reproduce(
         _checks.at_least("--iterations", iterations, 1)
         n_jobs = _checks.at_least("--jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
         workers = runner.local(n_jobs) if dask is None else runner.dask(dask)
-        for cell in cells:  # misuse is better known before the first run
+        for cell in cells:  # report bad settings before the first run
             runner.method(cell)
             methods.features(cell.n_features or None, problems.get(problem).dimension)
     evaluations = runner.N_INITIAL + iterations
@@ -105,7 +121,7 @@ def reproduce(
 
             outcome = runner.sweep(cells, store, workers, evaluations=evaluations, report=report)
     except KeyboardInterrupt:
-        console.print("stopped; the same command continues", style="yellow")
+        console.print("stopped; the same command continues from here", style="yellow")
         raise typer.Exit(130) from None
     for cell, error in outcome.failed.items():
         console.print(
@@ -119,7 +135,7 @@ def reproduce(
 
 
 def _summarize(store: "Store", cells: "list[Cell]", evaluations: int) -> None:
-    """Median regret of each series."""
+    """Print the median regret of each method, acquisition function and d."""
     import numpy as np
 
     from infold import problems
@@ -148,10 +164,10 @@ def _summarize(store: "Store", cells: "list[Cell]", evaluations: int) -> None:
 def claims_command(
     results: Results = Path("results"),
     markdown: Annotated[
-        Path | None, typer.Option(help="Write them here too, as Markdown tables.")
+        Path | None, typer.Option(help="File to write all comparisons to, as Markdown tables.")
     ] = None,
 ) -> None:
-    """Say which claims of the paper the runs reproduce."""
+    """Show which claims of the paper the runs reproduce."""
     from infold.paper import claims
 
     with told_plainly():
@@ -174,7 +190,7 @@ def claims_command(
             console.print(f"written to {markdown}", highlight=False, soft_wrap=True)
         else:
             console.print(
-                "--markdown FILE writes every comparison with its medians, p-value and seeds",
+                "--markdown FILE writes all comparisons, with medians, p-values and seeds",
                 style="dim",
             )
 
@@ -182,7 +198,7 @@ def claims_command(
 @app.command("figures")
 def figures_command(
     results: Results = Path("results"),
-    out: Annotated[Path, typer.Option(help="The folder to draw to.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help="Folder to draw them in.")] = Path("figures"),
 ) -> None:
     """Draw the paper's figures from the runs."""
     from infold.paper import claims, figures, runner
@@ -198,6 +214,7 @@ def figures_command(
 
 
 def _curves(command: str, results: Path) -> "Curves":
+    """Read the regrets of all runs in the folder `results`, for the command of that name."""
     from infold.paper import statistics
     from infold.paper.store import Store
 
@@ -205,6 +222,7 @@ def _curves(command: str, results: Path) -> "Curves":
     curves = statistics.curves(Store(results).table())
     if not curves:
         raise ValueError(
-            f"{results} holds no runs: `infold reproduce` makes them, and --results names another folder"
+            f"{results} holds no runs: `infold reproduce` makes them; "
+            "--results names the folder where they are"
         )
     return curves

@@ -1,4 +1,4 @@
-"""What the commands share: the console, errors told plainly, lists in options."""
+"""Helpers that all commands share: the console, plain error messages, lists in options."""
 
 import importlib.util
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ console = Console()
 
 @contextmanager
 def told_plainly() -> Iterator[None]:
-    """Misuse ends the program with the error's text instead of a traceback."""
+    """End the program with an error's text alone, without a traceback, and with exit status 2."""
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
@@ -21,23 +21,29 @@ def told_plainly() -> Iterator[None]:
 
 
 def need(what: str, packages: Iterable[str], extra: str) -> None:
-    """ValueError that says what to install, unless the packages are there."""
+    """Raise a ValueError that says what to install if one of the packages is missing.
+
+    Args:
+        what: command or option that needs the packages.
+        packages: names of the packages.
+        extra: name of the extra of infold that installs them.
+    """
     for package in packages:
         if importlib.util.find_spec(package) is None:
             raise ValueError(f"{what} needs {package}: pip install 'infold[{extra}]'")
 
 
 def listed(option: str, text: str, known: Iterable[str]) -> list[str]:
-    """Names separated by commas, each of them `known`."""
+    """Split names at commas, and check that each is one of `known`."""
     chosen = [name.strip() for name in text.split(",")]
     for name in chosen:
         if name not in known:
-            raise ValueError(f"--{option} {name!r}: expected some of {', '.join(known)}")
+            raise ValueError(f"--{option} {name!r}: expected one of {', '.join(known)}")
     return chosen
 
 
 def numbers(option: str, text: str) -> list[int]:
-    """Positive whole numbers separated by commas."""
+    """Read positive whole numbers that are separated by commas."""
     try:
         found = [int(part) for part in text.split(",")]
     except ValueError:

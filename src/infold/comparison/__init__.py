@@ -1,1 +1,1 @@
-"""Optimizers side by side."""
+"""Comparison with other optimizers: the same data for all, timed in one run."""

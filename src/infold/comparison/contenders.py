@@ -1,6 +1,7 @@
-"""Optimizers side by side, ours and others': the same data in, one suggestion out.
+"""Our optimizers and those of other libraries behind one interface.
 
-Each is used as its documentation shows, with its defaults. Those that are not installed are left out.
+Each is told the same data and asked for one suggestion at a time. Each is used as its documentation
+shows, with its defaults. `missing` says which of them cannot be used for want of a package.
 """
 
 import importlib.util
@@ -15,23 +16,23 @@ PEERS = {
     "tpe": ("optuna",),
     "cmaes": ("optuna", "cmaes"),
 }
-"""Names of other optimizers and the packages that each needs."""
+"""Names of the optimizers of other libraries, and the packages that each needs."""
 
 
 class Contender(Protocol):
     """An optimizer on the unit cube."""
 
     def tell(self, x: np.ndarray, y: float) -> None:
-        """Report an evaluation."""
+        """Take in an evaluation: its point and its value."""
         ...
 
     def ask(self) -> np.ndarray:
-        """The next point."""
+        """Suggest the next point."""
         ...
 
 
 class Infold:
-    """One of our methods."""
+    """A method of infold."""
 
     def __init__(self, method: str, dimension: int, seed: int) -> None:
         from infold.optimizer import Optimizer
@@ -46,7 +47,7 @@ class Infold:
 
 
 class Optuna:
-    """A sampler of Optuna in a study kept in memory."""
+    """A sampler of Optuna, with its study in memory."""
 
     def __init__(self, sampler: str, dimension: int, seed: int) -> None:
         import optuna
@@ -84,7 +85,10 @@ class Optuna:
 
 
 class BoTorch:
-    """A SingleTaskGP trained anew for each suggestion, log EI from 8 restarts and 512 raw samples."""
+    """BoTorch: a SingleTaskGP trained anew for each suggestion, and a search on log EI.
+
+    The search has 8 restarts and 512 raw samples.
+    """
 
     def __init__(self, dimension: int, seed: int) -> None:
         import torch
@@ -124,14 +128,20 @@ class BoTorch:
 
 
 def missing(name: str) -> str | None:
-    """The package that a peer lacks here."""
+    """Name a package that the peer needs and that is not installed; None if all are."""
     return next(
         (package for package in PEERS[name] if importlib.util.find_spec(package) is None), None
     )
 
 
 def create(name: str, dimension: int, seed: int = 0) -> Contender:
-    """The contender `name`: a method of ours or one of `PEERS`."""
+    """Make the contender `name`.
+
+    Args:
+        name: name of a method of infold, or one of `PEERS`.
+        dimension: number of parameters.
+        seed: seed of every random choice.
+    """
     if name == "botorch":
         return BoTorch(dimension, seed)
     if name in PEERS:

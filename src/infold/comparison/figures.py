@@ -1,4 +1,4 @@
-"""Figures of timings. Needs matplotlib (`pip install 'infold[experiments]'`)."""
+"""Figures of measured times. Needs matplotlib (`pip install 'infold[experiments]'`)."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,11 +11,17 @@ if TYPE_CHECKING:
     from infold.comparison.speed import Timing
 
 Curves = dict[str, tuple[Sequence[float], Sequence[float]]]
-"""By name: places along the abscissa and values."""
+"""Places along the abscissa and the values there, by the name of the curve."""
 
 
 def panels(n: int, width: float, sharey: bool = False) -> "tuple[Figure, list[Axes]]":
-    """A figure that belongs to no window, and its panels side by side."""
+    """Make a figure without a window, and `n` panels side by side in it.
+
+    Args:
+        n: number of panels.
+        width: width of a panel in inches.
+        sharey: whether the panels share one ordinate.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(1.2 + width * n, 3.4), layout="constrained")
@@ -30,7 +36,10 @@ def _logarithmic(axis: "Axes", ticks: Iterable[float], **labels: str) -> None:
 
 
 def speed(timings: "Sequence[Timing]", path: Path) -> None:
-    """Median seconds per suggestion over N, one panel per dimension; ours drawn solid, others dashed."""
+    """Draw the median seconds per suggestion over N, with one panel per dimension.
+
+    Our methods are solid, others dashed.
+    """
     from infold.comparison.contenders import PEERS
 
     dimensions = sorted({t.dimension for t in timings})
@@ -43,7 +52,6 @@ def speed(timings: "Sequence[Timing]", path: Path) -> None:
                 for t in timings
                 if t.name == name and t.dimension == dimension and t.seconds
             )
-            style, width = ("--", 1.2) if name in PEERS else ("-", 2.0)
             axis.plot(
                 [n for n, _ in cells],
                 [seconds for _, seconds in cells],
@@ -51,8 +59,8 @@ def speed(timings: "Sequence[Timing]", path: Path) -> None:
                 markersize=4,
                 color=f"C{i}",
                 label=name,
-                linestyle=style,
-                linewidth=width,
+                linestyle="--" if name in PEERS else "-",
+                linewidth=1.2 if name in PEERS else 2.0,
             )
         _logarithmic(axis, {t.n for t in timings}, title=f"D = {dimension}", xlabel="evaluations N")
     axes[0].set_ylabel("seconds per suggestion")
@@ -61,7 +69,10 @@ def speed(timings: "Sequence[Timing]", path: Path) -> None:
 
 
 def growth(sizes_and_curves: dict[str, Curves], path: Path) -> None:
-    """Seconds over sizes, one panel per size, each with a dashed line of slope 3 through the end of its highest curve."""
+    """Draw seconds over a size, with one panel per kind of size.
+
+    A dashed line of slope 3 goes through the end of each panel's highest curve.
+    """
     figure, axes = panels(len(sizes_and_curves), 3.6)
     for axis, (size, curves) in zip(axes, sizes_and_curves.items(), strict=True):
         for name, (sizes, seconds) in curves.items():

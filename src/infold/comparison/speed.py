@@ -1,7 +1,8 @@
-"""Seconds per suggestion, side by side: every contender gets the same data, and they take turns.
+"""Timing of suggestions: all contenders get the same data and take turns.
 
-What is timed is one suggestion with N evaluations known, the next evaluation being told between two of them. The first one is
-kept apart: it compiles, and trains from a fresh start.
+What is timed is one suggestion with N evaluations known. Between two of them the contender is told
+the value of the point that it suggested. The first suggestion is reported apart, as it includes
+compilation and training from a fresh start.
 """
 
 import json
@@ -18,33 +19,33 @@ import numpy as np
 
 from infold.comparison import contenders
 
-_PATIENCE = 120.0  # seconds of suggestions per cell, after which a contender has been seen enough
-_TOO_SLOW = 60.0  # seconds of one suggestion, after which larger cells are not tried
+_PATIENCE = 120.0  # seconds in one cell after which a contender is not timed again
+_TOO_SLOW = 60.0  # a contender whose suggestion took longer is not tried on larger cells
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One contender in one cell."""
+    """Times of one contender with N evaluations and D parameters."""
 
     name: str
     n: int
-    """Evaluations known."""
+    """Number of evaluations known."""
     dimension: int
     first: float
     """Seconds of the first suggestion."""
     seconds: list[float]
-    """Of the following ones."""
+    """Seconds of each suggestion after the first."""
 
     @property
     def median(self) -> float:
+        """Median of `seconds`; NaN where there are none."""
         return float(np.median(self.seconds)) if self.seconds else math.nan
 
 
 def objective(dimension: int) -> Callable[[np.ndarray], float]:
-    """A smooth function of ten random directions."""
-    directions = np.random.default_rng(dimension).normal(size=(dimension, 10)) / math.sqrt(
-        dimension
-    )
+    """Make a smooth function that varies along ten random directions."""
+    rng = np.random.default_rng(dimension)
+    directions = rng.normal(size=(dimension, 10)) / math.sqrt(dimension)
     return lambda x: float(np.sum(np.sin(6.0 * (x - 0.5) @ directions)))
 
 
@@ -57,9 +58,19 @@ def compare(
     seed: int = 0,
     report: Callable[[str], None] = lambda name: None,
 ) -> list[Timing]:
-    """All contenders `names` on the same n evaluations, in turns. `report` is called before each suggestion."""
-    f, rng = objective(dimension), np.random.default_rng(seed)
-    x = rng.uniform(size=(n, dimension))
+    """Time the contenders on the same evaluations, in turns.
+
+    Args:
+        names: names of the contenders.
+        n: number of evaluations known at the first suggestion.
+        dimension: number of parameters.
+        repeats: number of suggestions timed per contender after the first; fewer where they take
+            more than two minutes in all.
+        seed: seed of the points and of every contender.
+        report: called with the contender's name before each suggestion.
+    """
+    f = objective(dimension)
+    x = np.random.default_rng(seed).uniform(size=(n, dimension))
     running: dict[str, contenders.Contender] = {}
     first: dict[str, float] = {}
     seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -85,7 +96,7 @@ def compare(
 
 
 def too_slow(name: str, n: int, dimension: int, done: Sequence[Timing]) -> bool:
-    """Whether a smaller cell has shown that this one would take too long."""
+    """Whether the contender took too long in a cell that is no larger than this one."""
     return any(
         t.name == name
         and t.n <= n
@@ -97,22 +108,24 @@ def too_slow(name: str, n: int, dimension: int, done: Sequence[Timing]) -> bool:
 
 @dataclass(frozen=True)
 class Process:
-    """One contender in a process of its own."""
+    """Times and memory of one contender in a process of its own."""
 
     name: str
     n: int
+    """Number of evaluations known at the first suggestion."""
     dimension: int
     trials: int
+    """Number of suggestions."""
     cached: bool
-    """Whether compiled programs were kept from an earlier process."""
+    """Whether an earlier process left its compiled programs."""
     imports: float
-    """Seconds until it could be told something."""
+    """Seconds until the contender knew its first n evaluations, imports included."""
     first: float
     """Seconds of the first suggestion with n evaluations known."""
     total: float
     """Seconds from the start of the interpreter to the last suggestion."""
     peak_memory: float
-    """Bytes."""
+    """Peak memory in bytes; NaN where the system does not tell."""
 
 
 _PROGRAM = """
@@ -127,7 +140,15 @@ print(json.dumps(speed._alone(json.loads(sys.argv[1]), began)))
 def alone(
     name: str, n: int, dimension: int, *, trials: int = 1, cache: Path | None = None
 ) -> Process:
-    """`trials` suggestions in a fresh process, starting with n evaluations; compiled programs kept in `cache` if given."""
+    """Measure a contender in a fresh process.
+
+    Args:
+        name: name of the contender.
+        n: number of evaluations known at the first suggestion.
+        dimension: number of parameters.
+        trials: number of suggestions.
+        cache: folder in which compiled programs are kept; they are not kept when None.
+    """
     cached = cache is not None and cache.exists()
     request = {
         "name": name,
@@ -158,15 +179,18 @@ def _alone(request: dict, began: float) -> dict:
 
         cache_compilations(request["cache"])
     dimension = request["dimension"]
-    f, rng = objective(dimension), np.random.default_rng(0)
+    f = objective(dimension)
+    rng = np.random.default_rng(0)
     contender = contenders.create(request["name"], dimension)
     for point in rng.uniform(size=(request["n"], dimension)):
         contender.tell(point, f(point))
-    imports, first = time.perf_counter() - began, 0.0
+    imports = time.perf_counter() - began
+    first = 0.0
     for trial in range(request["trials"]):
         asked = time.perf_counter()
         point = contender.ask()
-        first = time.perf_counter() - asked if trial == 0 else first
+        if trial == 0:
+            first = time.perf_counter() - asked
         contender.tell(point, f(point))
     return {
         "imports": imports,
@@ -177,7 +201,10 @@ def _alone(request: dict, began: float) -> dict:
 
 
 def _peak_memory() -> float:
-    """Of this process alone: what `getrusage` says begins at the peak of the process that started it."""
+    """Peak memory of this process in bytes.
+
+    `getrusage` will not do: its peak includes that of the process which started this one.
+    """
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:
@@ -187,5 +214,5 @@ def _peak_memory() -> float:
 
 
 def line(measurement: Timing | Process) -> str:
-    """A measurement as one line of JSON."""
+    """Write a measurement as one line of JSON."""
     return json.dumps(asdict(measurement))

@@ -1,7 +1,7 @@
-"""The paper's claims, each a list of comparisons, and what our runs say about them.
+"""The paper's claims, and what our runs say about each of them.
 
-A comparison is decided by runs of the paper's length and number of seeds. Fewer or shorter ones are looked at, and decide
-nothing.
+A claim is a list of comparisons. A comparison is decided by runs of the paper's length and number
+of seeds. Fewer or shorter runs are reported, but decide nothing.
 """
 
 import itertools
@@ -17,15 +17,17 @@ from infold.paper import statistics
 from infold.paper.runner import ITERATIONS, N_INITIAL, paper_acquisitions
 from infold.paper.statistics import Comparison, Curves, Series
 
-SEEDS = 20  # of the paper
-LEVEL = 0.05
-LOOK = 100  # iterations of a look
-_LOOK_SEEDS = 3
-_FLAT = 0.1  # decades
-_NOISY = 0.3  # how far a measured exponent may be off
+SEEDS = 20  # seeds of each comparison in the paper
+LEVEL = 0.05  # p-values up to this are significant
+LOOK = 100  # iterations of the shorter runs, which are reported but decide nothing
+_LOOK_SEEDS = 3  # fewest seeds that are worth reporting at the paper's length
+_FLAT = 0.1  # decades of regret; a curve that gains less is flat
+_NOISY = 0.3  # how far noise may move a measured exponent
 CONSTRAINED = {"mgpc": "mgp", "hmgpc": "hmgp", "dmgpc": "dmgp"}
-"""Constrained variants and their unconstrained twins."""
-REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
+"""The unconstrained twin of each constrained variant."""
+REPRODUCED = "reproduced"
+NOT_REPRODUCED = "not reproduced"
+UNDECIDED = "undecided"
 IN_PART = "reproduced in part"
 
 
@@ -37,15 +39,24 @@ class Part:
     """One comparison of a claim."""
 
     law: Law
-    """better: a ends significantly lower than b. no worse: not significantly higher. same: neither. flat: a gains less than a
-    tenth of a decade. flattens: it does after the first third of its iterations. stalls: and significantly more before."""
+    """What is claimed.
+
+    better: a ends significantly lower than b.
+    no worse: a does not end significantly higher than b.
+    same: a ends neither significantly lower nor significantly higher than b.
+    flat: a gains less than a tenth of a decade in all.
+    flattens: a gains less than a tenth of a decade after the first third of its iterations.
+    stalls: a flattens, and gained significantly more in the first third.
+    """
     a: Series
     b: tuple[Series, ...] = ()
-    """The best of these by its median."""
+    """Rivals of a: it is compared with the one of the lowest median. Empty for a law on a alone."""
 
 
 @dataclass(frozen=True)
 class Claim:
+    """A statement of the paper and the comparisons that it stands for."""
+
     name: str
     text: str
     parts: tuple[Part, ...]
@@ -53,22 +64,26 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the runs say about a part."""
+    """What the runs say about one comparison."""
 
     part: Part
     verdict: str
     n: int
-    """Seeds."""
+    """Number of seeds."""
     iterations: int
     a: float
-    """Median regrets of a and b; where the law is about gains, those of a before and after the first third, in decades."""
+    """Median regret of a. For a law about gains: its median gain in the first third, in decades."""
     b: float
+    """Median regret of b. For a law about gains: the median gain of a after the first third."""
     p: float
-    """Of the Wilcoxon signed-rank test, one-sided for the side that the law is about, two-sided for `same`; else NaN."""
+    """p-value of the Wilcoxon signed-rank test: one-sided for the side that the law is about,
+    two-sided for `same`, and NaN where the law needs no test."""
 
     @property
     def label(self) -> str:
-        a, others = self.part.a, self.part.b
+        """The comparison in words."""
+        a = self.part.a
+        others = self.part.b
         where = (
             f"{a.acquisition.upper()}, d = {a.n_features}: "
             if a.problem == "thomson"
@@ -125,7 +140,9 @@ def _thomson(law: Law, d: int, *others: tuple[str, int]) -> Part:
     )
 
 
-_ROS, _PSL, _PSN = "rosenbrock-linear", "product-of-sines-linear", "product-of-sines-nonlinear"
+_ROS = "rosenbrock-linear"
+_PSL = "product-of-sines-linear"
+_PSN = "product-of-sines-nonlinear"
 _ALL = paper_acquisitions(_ROS)
 _TWINS = tuple(CONSTRAINED.items())
 CLAIMS = (
@@ -136,18 +153,21 @@ CLAIMS = (
     ),
     Claim(
         "ROS-2",
-        "rosenbrock-linear: VAE-BO improves early and then stalls; ADD-BO suffers from the coupling",
+        "rosenbrock-linear: VAE-BO improves early and then stalls; "
+        "ADD-BO suffers from the coupling",
         _alone("stalls", _ROS, ["vae"], _ALL) + _pairs("better", _ROS, [("mgpc", "add")], _ALL),
     ),
     Claim(
         "PSL-1",
-        "product-of-sines-linear: constrained beats unconstrained for EI and PI, where the unconstrained curves flatten early",
+        "product-of-sines-linear: constrained beats unconstrained for EI and PI, "
+        "where the unconstrained curves flatten early",
         _pairs("better", _PSL, _TWINS, ("ei", "pi"))
         + _alone("flattens", _PSL, list(CONSTRAINED.values()), ("ei", "pi")),
     ),
     Claim(
         "PSL-2",
-        "product-of-sines-linear: REMBO is the most competitive baseline, most of all with UCB; VAE-BO stays flat",
+        "product-of-sines-linear: REMBO is the most competitive baseline, most of all with UCB; "
+        "VAE-BO stays flat",
         _pairs("better", _PSL, [("rembo", "add"), ("rembo", "vae")], _ALL)
         + tuple(
             Part("better", _series(_PSL, "rembo", "ucb"), (_series(_PSL, "rembo", other),))
@@ -162,12 +182,14 @@ CLAIMS = (
     ),
     Claim(
         "PSN-2",
-        "product-of-sines-nonlinear: the constrained variants end better than their twins and than VAE-BO",
+        "product-of-sines-nonlinear: "
+        "the constrained variants end better than their twins and than VAE-BO",
         _pairs("better", _PSN, [*_TWINS, *((name, "vae") for name in CONSTRAINED)], _ALL),
     ),
     Claim(
         "THO-2",
-        "thomson, d = 2: MGPC-BO and the best of ADD-BO and REMBO do not differ significantly (paper: p = 0.135)",
+        "thomson, d = 2: MGPC-BO and the best of ADD-BO and REMBO do not differ significantly "
+        "(paper: p = 0.135)",
         (_thomson("same", 2, ("add", 2), ("rembo", 2)),),
     ),
     Claim(
@@ -198,7 +220,11 @@ CLAIMS = (
 
 
 def judge(part: Part, curves: Curves) -> Finding:
-    """What the runs say about a part: those of the paper's length where they are at least as many as make a look."""
+    """Judge one comparison by the runs.
+
+    Runs of the paper's length are used where at least three seeds have them on every side.
+    Otherwise all runs that have 100 iterations are compared there.
+    """
     sides = [curves.get(series, {}) for series in (part.a, *part.b)]
     for iterations in (ITERATIONS, LOOK):
         runs = [statistics.at_least(side, N_INITIAL + iterations) for side in sides]
@@ -210,7 +236,8 @@ def judge(part: Part, curves: Curves) -> Finding:
         best = int(np.argmin([np.median(values) for values in ends[1:]])) if seeds else 0
         result = statistics.compare(ends[0], ends[1 + best])
         holds, p = _of_ends(part.law, result)
-        a, b = 10**result.median_a, 10**result.median_b
+        a = 10**result.median_a
+        b = 10**result.median_b
         part = replace(part, b=(part.b[best],))
     else:
         a, b, holds, p = _of_gains(part.law, [runs[0][seed] for seed in seeds])
@@ -220,7 +247,7 @@ def judge(part: Part, curves: Curves) -> Finding:
 
 
 def _of_ends(law: Law, result: Comparison) -> tuple[bool, float]:
-    """Whether the law holds, and the p-value that says so."""
+    """Decide a law about the regrets at the end: whether it holds, and the p-value."""
     if law == "better":
         return result.p_less <= LEVEL, result.p_less
     if law == "no worse":
@@ -229,15 +256,17 @@ def _of_ends(law: Law, result: Comparison) -> tuple[bool, float]:
 
 
 def _of_gains(law: Law, curves: Sequence[np.ndarray]) -> tuple[float, float, bool, float]:
-    """Median gains before and after the first third of the iterations, whether the law holds, and the p-value of it."""
+    """Decide a law about gains.
+
+    Returns the median gains in and after the first third of the iterations, whether the law holds,
+    and the p-value.
+    """
     if not curves:
         return np.nan, np.nan, False, np.nan
     matrix = np.array(curves)
     third = N_INITIAL + (matrix.shape[1] - N_INITIAL) // 3
-    early, late = (
-        matrix[:, N_INITIAL - 1] - matrix[:, third - 1],
-        matrix[:, third - 1] - matrix[:, -1],
-    )
+    early = matrix[:, N_INITIAL - 1] - matrix[:, third - 1]
+    late = matrix[:, third - 1] - matrix[:, -1]
     flat = float(np.median(late if law != "flat" else early + late)) < _FLAT
     p = statistics.compare(late, early).p_less if law == "stalls" else np.nan
     return (
@@ -249,7 +278,7 @@ def _of_gains(law: Law, curves: Sequence[np.ndarray]) -> tuple[float, float, boo
 
 
 def verdict(findings: Sequence[Finding]) -> str:
-    """Of the whole claim: one part that is not reproduced is enough against it."""
+    """The verdict on a whole claim. One comparison that is not reproduced decides against it."""
     verdicts = {finding.verdict for finding in findings}
     if NOT_REPRODUCED in verdicts:
         return NOT_REPRODUCED
@@ -259,7 +288,7 @@ def verdict(findings: Sequence[Finding]) -> str:
 
 
 def evidence(findings: Sequence[Finding]) -> str:
-    """How many comparisons the verdict rests on."""
+    """Count the comparisons that hold and those that are open, in words."""
     decided = [finding.verdict for finding in findings if finding.verdict != UNDECIDED]
     parts = [f"{decided.count(REPRODUCED)} of {len(decided)} hold"] if decided else []
     return ", ".join(
@@ -271,7 +300,7 @@ def evidence(findings: Sequence[Finding]) -> str:
 
 
 def to_markdown(judged: Sequence[tuple[Claim, Sequence[Finding]]], cost: tuple[str, str]) -> str:
-    """A table of the claims and one of all comparisons."""
+    """Write a table of the claims and a table of all comparisons as Markdown."""
     lines = ["| claim | what the paper says | verdict | comparisons |", "|---|---|---|---|"]
     for claim, findings in judged:
         lines.append(
@@ -290,7 +319,8 @@ def to_markdown(judged: Sequence[tuple[Claim, Sequence[Finding]]], cost: tuple[s
             )
             p = f"{f.p:.2g}" if f.n and np.isfinite(f.p) else ""
             lines.append(
-                f"| {claim.name} | {f.label} | {f.verdict} | {f.n} | {f.iterations} | {medians} | {p} |"
+                f"| {claim.name} | {f.label} | {f.verdict} | {f.n} | {f.iterations} "
+                f"| {medians} | {p} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -301,8 +331,8 @@ COST = "decoder training and prediction cost O(N³) + O(D³) time, against O(N³
 def cost(path: Path) -> tuple[str, str]:
     """Verdict and evidence for claim COST, from the measurements of `benchmarks/likelihood.py`.
 
-    The exponents are those between the two largest sizes. In N or D alone a dense decoder would show cubes as well; with
-    N = D growing together it would show a sixth power.
+    The exponents are those between the two largest sizes. In N or D alone a dense decoder would
+    show cubes as well. Where N = D grow together it would show a sixth power.
     """
     if not path.exists():
         return UNDECIDED, f"no measurements: `python benchmarks/likelihood.py {path}` makes them"

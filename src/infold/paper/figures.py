@@ -22,14 +22,23 @@ LEGEND = {
     "rembo": ("REMBO", "C4", "-."),
     "vae": ("VAE-BO", "C5", "-."),
 }
-"""The paper's names, in the order of its text; constrained variants solid, their twins dashed, other methods dash-dotted."""
+"""Each method's name in the paper, colour and line style, in the order of the paper's text.
+
+Constrained variants are solid, their unconstrained twins dashed, other methods dash-dotted.
+"""
 
 
 def regrets(curves: "Regrets", problem: str, lengths: Sequence[int]) -> "Figure":
-    """Mean and standard error over seeds of log10 regret, one panel per acquisition function, or per d on the Thomson problem.
+    """Draw the mean and standard error over seeds of log10 regret.
 
-    Every curve has the first of the `lengths`, numbers of evaluations, that at least two of its runs reached, or goes as far as
-    all of them do; the legend says how many runs the panels have at least and at most.
+    There is one panel per acquisition function, or per d on the Thomson problem. The legend gives
+    the smallest and the largest number of seeds behind a method's curves.
+
+    Args:
+        curves: regrets of the runs, by series and seed.
+        problem: name of the test problem.
+        lengths: numbers of evaluations, in order of preference. A curve has the first of them that
+            at least two of its runs reached; without one it ends where its shortest run ends.
     """
     from infold.paper.runner import N_INITIAL, paper_acquisitions, paper_features
     from infold.paper.statistics import Series, at_least, mean_and_error

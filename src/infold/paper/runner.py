@@ -1,7 +1,9 @@
-"""Runs of experiments: a grid of (problem, method, acquisition, features, seed), on this machine's cores or on a Dask cluster.
+"""Sweeps over a grid of runs, on the cores of this machine or on a Dask cluster.
 
-Runs advance in steps of a few evaluations. A step is a function of the run's state alone, so where it is computed, and how
-often a killed worker made it begin again, does not change the numbers. The state is kept after every step.
+A run is one choice of problem, method, acquisition function, number of features and seed. It
+advances in steps of a few evaluations, and its state is stored after every step. A step depends on
+that state alone. So the numbers are the same wherever a step is computed, and however often it had
+to begin again because a worker was killed.
 """
 
 import dataclasses
@@ -29,8 +31,11 @@ import numpy as np
 from infold import _checks, methods, problems
 from infold.paper.store import PAPER_EVALUATIONS, PAPER_INITIAL, Cell, Run, Store
 
-N_INITIAL, ITERATIONS = PAPER_INITIAL, PAPER_EVALUATIONS - PAPER_INITIAL
-STEP = 20  # evaluations; a few seconds, so that starting a step costs little and a killed one loses little
+N_INITIAL = PAPER_INITIAL
+ITERATIONS = PAPER_EVALUATIONS - PAPER_INITIAL
+# Evaluations per step. They take a few seconds: enough to make the start of a step cheap beside
+# them, and little to lose when a worker is killed.
+STEP = 20
 VARIANTS: dict[str, dict[str, Any]] = {
     "free": {"weight_deviation": None},
     "orthogonal": {"weight_deviation": None, "orthogonal": True},
@@ -38,14 +43,21 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "priors": {"scaled_priors": True},
     "uniform": {"design": "uniform"},
 }
-"""Settings that depart from a method's own: the paper's objective, without and with orthonormal weights, and with its L too;
-baselines with priors on their GP; random search."""
+"""Settings that replace a method's defaults, by the name of the variant.
+
+free: the paper's objective, without a prior on the encoder's weights.
+orthogonal: the same with orthonormal weights.
+paper: the same, and the Lipschitz constant L from 10 of the data, as in the paper's code.
+priors: a baseline with priors on its GP.
+uniform: random search with uniform points.
+"""
 _log = logging.getLogger(__name__)
-_TRIES = 3  # times in a row that all workers may be lost without a step being done
+_TRIES = 3  # a sweep ends when all workers are lost so many times without a finished step between
+# One thread per process is faster than several, and gives the same numbers.
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
-}  # faster; the same numbers
+}
 
 
 def grid(
@@ -55,7 +67,17 @@ def grid(
     seeds: Iterable[int],
     features: Iterable[int] | None = None,
 ) -> list[Cell]:
-    """All cells, seed by seed; settings that a method does not have are left out. Features: the paper's by default."""
+    """List the cells of a grid, seed by seed.
+
+    A setting that a method does not have is left out of its cells, and every cell comes once.
+
+    Args:
+        problem: name of the test problem.
+        names: names of methods, with or without a variant (see `VARIANTS`).
+        acquisitions: names of acquisition functions.
+        seeds: seeds of the runs.
+        features: dimensions of the feature space; those of the paper when None.
+    """
     chosen = list(features or paper_features(problem))
     cells = []
     for seed, n_features, name, acquisition in itertools.product(
@@ -75,17 +97,17 @@ def grid(
 
 
 def paper_features(problem: str) -> tuple[int, ...]:
-    """The dimensions of the feature space that the paper tries."""
+    """Return the dimensions of the feature space that the paper tries."""
     return (2, 3, 4, 6) if problem == "thomson" else (10,)
 
 
 def paper_acquisitions(problem: str) -> tuple[str, ...]:
-    """The acquisition functions that the paper tries."""
+    """Return the acquisition functions that the paper tries."""
     return ("pi",) if problem == "thomson" else ("ei", "ucb", "pi")
 
 
 def method(cell: Cell) -> methods.Method:
-    """The cell's method with its settings."""
+    """Make the cell's method, with the settings of its variant."""
     name, _, variant = cell.method.partition("+")
     problem = cell.problem if "problem" in methods.settings_of(name) else None
     settings = {
@@ -105,7 +127,7 @@ def method(cell: Cell) -> methods.Method:
 
 
 def advance(run: Run, evaluations: int) -> Run:
-    """The run continued until it has so many evaluations; begun, where there is no state to continue from."""
+    """Continue the run until it has so many evaluations; begin it where it has no state."""
     from infold.compilation import cache_compilations
     from infold.optimizer import Optimizer
 
@@ -133,28 +155,32 @@ def advance(run: Run, evaluations: int) -> Run:
 
 @dataclass(frozen=True)
 class Workers:
-    """Who computes: an executor, and how many steps at once."""
+    """An executor, and the number of steps that it computes at once."""
 
     executor: Executor
     capacity: int
 
 
 Open = Callable[[], AbstractContextManager[Workers]]
+"""Opens the workers of a sweep. It is called again when all of them were lost."""
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; the one that began the sweep ends the others."""
+    """Ignore Ctrl-C in a worker.
+
+    Ctrl-C reaches every process of a terminal. The process that began the sweep ends the workers.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def local(jobs: int) -> Open:
-    """Processes on this machine, one thread each."""
+    """Compute in `jobs` processes on this machine, with one thread each."""
 
     @contextmanager
     def opened() -> Iterator[Workers]:
         from joblib.externals.loky import get_reusable_executor
 
-        # Idle for a minute they end, should this process be killed and leave them behind.
+        # Should this process be killed, the workers end after a minute without work.
         executor = get_reusable_executor(
             max_workers=jobs,
             env=_ONE_THREAD,
@@ -164,15 +190,15 @@ def local(jobs: int) -> Open:
         )
         try:
             with warnings.catch_warnings():
-                # Compiled programs count as leaked memory there, and a worker with much of it is replaced by a new one.
+                # loky takes compiled programs for leaked memory, and replaces a worker that holds
+                # much of it by a new one.
                 warnings.filterwarnings(
                     "ignore", message="A worker stopped while some jobs were given to the executor"
                 )
                 yield Workers(executor, jobs)
         except BaseException:
-            time.sleep(
-                0.5
-            )  # a thread of loky's stumbles over steps that are taken back the moment they were submitted
+            # A thread of loky fails where steps are cancelled just after they were submitted.
+            time.sleep(0.5)
             raise
         finally:
             executor.shutdown(wait=True, kill_workers=True)
@@ -181,9 +207,10 @@ def local(jobs: int) -> Open:
 
 
 def dask(address: str) -> Open:
-    """The workers of a Dask cluster, which need infold but none of this machine's files; one step at a time on each.
+    """Compute on the workers of the Dask cluster at `address`, one step at a time on each.
 
-    More threads in one worker would share a process and gain nothing.
+    The workers need infold, but none of this machine's files. Several steps on the threads of one
+    worker would share a process and gain nothing.
     """
 
     @contextmanager
@@ -205,15 +232,16 @@ def dask(address: str) -> Open:
 
 @dataclass
 class Outcome:
-    """What became of a sweep."""
+    """Result of a sweep."""
 
     done: int = 0
+    """Number of runs that have all their evaluations."""
     failed: dict[Cell, str] = dataclasses.field(default_factory=dict)
-    """Errors of runs that could not go on."""
+    """Error messages of the runs that failed."""
 
 
 Report = Callable[[int, int, int], None]
-"""Called with the number of runs finished, of runs under way, and of evaluations done."""
+"""Called with the numbers of finished runs, of runs under way and of evaluations done."""
 
 
 def sweep(
@@ -224,7 +252,17 @@ def sweep(
     evaluations: int,
     report: Report | None = None,
 ) -> Outcome:
-    """Take every cell to so many evaluations. What the store has is not computed again."""
+    """Bring the run of every cell to so many evaluations.
+
+    Runs continue from what the store holds. One run that fails does not stop the others.
+
+    Args:
+        cells: cells whose runs are wanted.
+        store: folder that the runs are read from and written to.
+        open_workers: where to compute, from `local` or `dask`.
+        evaluations: number of evaluations of each run, the initial ones included.
+        report: called before each wait for a step, and at the end.
+    """
     outcome = Outcome()
     waiting: deque[Run] = deque()
     n_evaluations = 0
@@ -246,7 +284,7 @@ def sweep(
                         run = waiting[0]
                         until = min(evaluations, len(run.values) + STEP)
                         running[workers.executor.submit(advance, run, until)] = run
-                        waiting.popleft()  # not before it has been taken
+                        waiting.popleft()  # only now: `submit` fails where the workers are lost
                     if report is not None:
                         report(outcome.done, len(running), n_evaluations)
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -272,8 +310,9 @@ def sweep(
                 losses += 1
                 if losses == _TRIES:
                     raise ChildProcessError(
-                        f"all workers were lost {_TRIES} times in a row, perhaps for want of memory: fewer at once may help. "
-                        "What was done is kept, and the same command continues"
+                        f"all workers were lost {_TRIES} times in a row, perhaps because memory "
+                        "ran out: try fewer at once. Finished steps are kept, and the same command "
+                        "continues from them"
                     ) from error
                 waiting.extendleft(running.values())
     assert outcome.done + len(outcome.failed) == n_cells

@@ -1,4 +1,4 @@
-"""Regret over evaluations, and tests of who ends lower."""
+"""Regret over evaluations, and tests of which of two methods ends lower."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from infold.paper.store import Cell
 if TYPE_CHECKING:
     import pandas as pd
 
-_SMALLEST = 1e-12  # regret below rounding, whose logarithm would say nothing
+_SMALLEST = 1e-12  # smaller regrets are rounding errors, and their logarithms meaningless
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """All runs of a cell of the grid but for the seed."""
+    """What a set of runs has in common: a cell of the grid without its seed."""
 
     problem: str
     method: str
@@ -28,11 +28,11 @@ class Series:
 
 
 Curves = dict[Series, dict[int, Float[np.ndarray, " n"]]]
-"""By series and seed: log10 |f(x_best) - f_min| after each evaluation."""
+"""log10 |f(x_best) - f_min| after each evaluation, by series and seed."""
 
 
 def curves(table: "pd.DataFrame") -> Curves:
-    """The curves of a table of `infold.paper.store.tabulate`."""
+    """Make the curves from a table of `infold.paper.store.tabulate`."""
     found: Curves = {}
     minima = {name: problems.get(name).minimum for name in table["problem"].unique()}
     for (problem, method, acquisition, n_features, seed), rows in table.groupby(
@@ -48,12 +48,12 @@ def curves(table: "pd.DataFrame") -> Curves:
 
 
 def log_regret(best: Float[np.ndarray, " n"], minimum: float) -> Float[np.ndarray, " n"]:
-    """log10 |best - minimum|."""
+    """Return log10 |best - minimum|, at least -12."""
     return np.log10(np.maximum(np.abs(best - minimum), _SMALLEST))
 
 
 def at_least(runs: dict[int, np.ndarray], evaluations: int) -> dict[int, np.ndarray]:
-    """The runs that went so far, cut there."""
+    """Select the runs with at least so many evaluations, and cut them there."""
     return {
         seed: curve[:evaluations]
         for seed, curve in sorted(runs.items())
@@ -64,7 +64,7 @@ def at_least(runs: dict[int, np.ndarray], evaluations: int) -> dict[int, np.ndar
 def mean_and_error(
     runs: Iterable[np.ndarray],
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Mean over runs of equal length, and its standard error (NaN for one run)."""
+    """Return the mean over runs of equal length and its standard error, NaN for a single run."""
     matrix = np.array(list(runs))
     if len(matrix) < 2:
         return matrix.mean(axis=0), np.full(matrix.shape[1], np.nan)
@@ -72,20 +72,27 @@ def mean_and_error(
 
 
 class Comparison(NamedTuple):
-    """Paired values of two sides."""
+    """Result of comparing two sides, a and b, in paired values."""
 
     n: int
     median_a: float
     median_b: float
     p_less: float
-    """Of the Wilcoxon signed-rank test: how surprising the values are if a is not the lower side."""
+    """p-value of the Wilcoxon signed-rank test that a is lower: small where the values would be
+    surprising if it were not."""
     p_greater: float
+    """The same that a is higher."""
     p_two_sided: float
+    """The same that a is lower or higher."""
 
 
 def compare(a: Sequence[float], b: Sequence[float]) -> Comparison:
-    """Is a lower than b? Pairs that are equal say nothing; without any other every p-value is 1."""
-    first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    """Test which of a and b is lower, pair by pair.
+
+    Equal pairs say nothing. Where there are no others, every p-value is 1.
+    """
+    first = np.asarray(a, dtype=float)
+    second = np.asarray(b, dtype=float)
     if len(first) == 0:
         return Comparison(0, np.nan, np.nan, 1.0, 1.0, 1.0)
 
@@ -94,5 +101,11 @@ def compare(a: Sequence[float], b: Sequence[float]) -> Comparison:
             return 1.0
         return float(stats.wilcoxon(first, second, alternative=alternative).pvalue)
 
-    medians = float(np.median(first)), float(np.median(second))
-    return Comparison(len(first), *medians, p("less"), p("greater"), p("two-sided"))
+    return Comparison(
+        n=len(first),
+        median_a=float(np.median(first)),
+        median_b=float(np.median(second)),
+        p_less=p("less"),
+        p_greater=p("greater"),
+        p_two_sided=p("two-sided"),
+    )

@@ -1,6 +1,7 @@
-"""Where runs of experiments are kept: one small file each, and all of them as one table.
+"""Storage of the runs of an experiment: one small file per run, and one table of all runs.
 
-A file is versioned JSON. Until its run has the length of the paper's it also holds the state from which the run continues.
+A file is versioned JSON. Until its run is as long as the paper's, the file also holds the state
+from which the run continues.
 """
 
 import json
@@ -17,24 +18,28 @@ from infold import runfile
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT, VERSION = "infold-experiment", 1
-PAPER_INITIAL, PAPER_EVALUATIONS = 10, 310
+FORMAT = "infold-experiment"
+VERSION = 1
+PAPER_INITIAL = 10
+PAPER_EVALUATIONS = 310  # of a run in the paper, the initial ones included
 TABLE = "runs.parquet"
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Cell:
-    """One run of the grid of an experiment."""
+    """Settings of one run in the grid of an experiment."""
 
     problem: str
     """One of `infold.problems.NAMES`."""
     method: str
-    """One of `infold.methods.NAMES`, or such a name, +, and one of `infold.paper.runner.VARIANTS`."""
+    """A name from `infold.methods.NAMES`, or name+variant with a variant from
+    `infold.paper.runner.VARIANTS`."""
     acquisition: str = ""
-    """Empty where the method has none."""
+    """Name of the acquisition function; empty where the method has none."""
     n_features: int = 0
-    """d; 0 where the method has none."""
+    """Dimension d of the feature space; 0 where the method has none."""
     seed: int = 0
+    """Seed of every random choice of the run."""
 
     def __str__(self) -> str:
         parts = [
@@ -48,38 +53,39 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What is known of a run."""
+    """A run as far as it went."""
 
     cell: Cell
     values: tuple[float, ...] = ()
-    """f at the evaluated points in their order, without noise."""
+    """Values of f, without noise, at the evaluated points in their order."""
     seconds: float = 0.0
-    """Spent on suggestions."""
+    """Seconds spent on suggestions."""
     state: str | None = None
-    """From which it continues."""
+    """Text of the optimizer from which the run continues; None where there is none."""
 
     @property
     def best(self) -> np.ndarray:
-        """The smallest value so far, after each evaluation."""
+        """Smallest value so far, after each evaluation."""
         return np.minimum.accumulate(self.values)
 
 
 class Store:
-    """A folder of runs, one folder per problem in it."""
+    """A folder of runs, with a subfolder for each problem."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
     def path(self, cell: Cell) -> Path:
+        """Path of the file for the cell's run."""
         return self.folder / cell.problem / f"{cell}.json"
 
     def read(self, cell: Cell) -> Run:
-        """The run of the cell as far as it went."""
+        """Read the cell's run as far as it went; one without values where it has not begun."""
         path = self.path(cell)
         return _read(path) if path.exists() else Run(cell=cell)
 
     def write(self, run: Run) -> None:
-        """Keep the run, in place of what was known of it unless that went further."""
+        """Write the run, unless the file that is there went further."""
         if len(self.read(run.cell).values) > len(run.values):
             return
         path = self.path(run.cell)
@@ -96,11 +102,14 @@ class Store:
         runfile.replace(path, json.dumps(contents) + "\n")
 
     def runs(self) -> list[Run]:
-        """All runs, as far as they went."""
+        """Read all runs, as far as they went."""
         return [_read(path) for path in sorted(self.folder.glob("*/*.json"))]
 
     def table(self) -> "pd.DataFrame":
-        """All runs of the folder's table and of its files, as `tabulate` has them; of two the longer, of equals the file's."""
+        """Merge the runs of the folder's table and of its files into one table (see `tabulate`).
+
+        Where both have a run, the longer one counts; where they are equally long, the file does.
+        """
         import pandas as pd
 
         path = self.folder / TABLE
@@ -120,7 +129,7 @@ class Store:
         )
 
     def write_table(self) -> Path:
-        """Bring the folder's table up to date."""
+        """Bring the folder's table up to date, and return its path."""
         path = self.folder / TABLE
         self.folder.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(".tmp")
@@ -140,7 +149,7 @@ def _read(path: Path) -> Run:
     data = runfile.checked_json(
         path.read_bytes(),
         str(path),
-        kind="a run of an experiment of infold",
+        kind="a run of an infold experiment",
         format=FORMAT,
         version=VERSION,
         required=("cell", "values", "seconds", "state"),
@@ -153,11 +162,15 @@ def _read(path: Path) -> Run:
             state=data["state"],
         )
     except TypeError as error:
-        raise ValueError(f"{path} is not a run of an experiment of infold: {error}") from error
+        raise ValueError(f"{path} is not a run of an infold experiment: {error}") from error
 
 
 def tabulate(runs: Iterable[Run]) -> "pd.DataFrame":
-    """One row for each improvement of a run and one for its end: the cell, evaluations, the best value then, seconds in all."""
+    """Tabulate runs: one row for each improvement of a run, and one for its end.
+
+    A row has the cell, the number of evaluations so far, the best value then, and the seconds of
+    the whole run.
+    """
     import pandas as pd
 
     rows = []
