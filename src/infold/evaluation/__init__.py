@@ -1,1 +1,1 @@
-"""Where the objective runs: here, in processes, in programs, on executors."""
+"""Evaluation of the objective: in this process, in others, on executors, by programs."""

@@ -1,5 +1,6 @@
-"""An external program as an objective."""
+"""An external program as the objective."""
 
+import contextlib
 import os
 import shlex
 import signal
@@ -7,23 +8,24 @@ import string
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
 class Command:
-    """Runs a command line with the parameters filled in and reads the value from the last line of its output.
+    """Objective that runs a program and reads its value from the last line of the output.
 
-    The command is split into words once and runs without a shell, so no value can be taken for anything but a word.
+    The command line is split into words before the parameters are filled in, and runs without a
+    shell: whatever a value contains, it stays within its word.
     """
 
     template: str
-    """For example "./simulate --rate {rate} {n}"; every {name} is replaced by that parameter's value."""
+    """Command line such as "./simulate --rate {rate} {n}", with parameters named in braces."""
     timeout: float | None = None
-    """Seconds after which an evaluation counts as failed."""
+    """Seconds after which an evaluation is ended and counts as failed; None for no limit."""
 
     def check(self, names: list[str]) -> None:
-        """Raise when the template names something that is not a parameter, or is not a command line."""
+        """Raise ValueError when the template is no command line or names an unknown parameter."""
         words = self._words()
         if not words:
             raise ValueError("command is empty: expected a program and its arguments")
@@ -33,42 +35,51 @@ class Command:
                     expected = ", ".join(name for name in names if name.isidentifier())
                     raise ValueError(f"command has {{{field}}}: expected one of {expected}")
 
+    def __call__(self, point: Mapping[str, Any]) -> float:
+        words = [word.format(**point) for word in self._words()]
+        ended = self._run(words)
+        if ended.status == -signal.SIGINT:
+            # Ctrl-C reached the program before it had its own session, and so before it began.
+            ended = self._run(words)
+        program = words[0]
+        if ended.status != 0:
+            last = (ended.errors.strip().splitlines() or [""])[-1]
+            raise RuntimeError(f"{program} ended with status {ended.status}: {last}")
+        lines = ended.output.strip().splitlines()
+        if not lines:
+            raise RuntimeError(f"{program} printed nothing: expected a number on the last line")
+        try:
+            return float(lines[-1])
+        except ValueError:
+            raise RuntimeError(
+                f"the last line of {program} is {lines[-1]!r}: expected a number"
+            ) from None
+
     def _words(self) -> list[str]:
         try:
             return shlex.split(self.template)
         except ValueError as error:
             raise ValueError(f"command = {self.template!r}: {error}") from error
 
-    def __call__(self, point: Mapping[str, Any]) -> float:
-        words = [word.format(**point) for word in self._words()]
-        status, output, errors = self._run(words)
-        if (
-            status == -signal.SIGINT
-        ):  # Ctrl-C came before it had its session, and so before it began
-            status, output, errors = self._run(words)
-        if status != 0:
-            last = (errors.strip().splitlines() or [""])[-1]
-            raise RuntimeError(f"{words[0]} ended with status {status}: {last}")
-        lines = output.strip().splitlines()
-        if not lines:
-            raise RuntimeError(f"{words[0]} printed nothing: expected a number on the last line")
-        try:
-            return float(lines[-1])
-        except ValueError:
-            raise RuntimeError(
-                f"the last line of {words[0]} is {lines[-1]!r}: expected a number"
-            ) from None
-
-    def _run(self, words: list[str]) -> tuple[int, str, str]:
-        """Status, output and errors."""
-        # A session of its own: Ctrl-C in the terminal is not for the program, and a timeout ends all that it started.
+    def _run(self, words: list[str]) -> "_Ended":
+        """Run the program to its end, or to ours: then it and all that it started are killed."""
+        # In a session of its own, where Ctrl-C in the terminal does not reach it.
         program = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
         try:
             output, errors = program.communicate(timeout=self.timeout)
         except BaseException:
-            os.killpg(program.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+                os.killpg(program.pid, signal.SIGKILL)
             program.communicate()
             raise
-        return program.returncode, output, errors
+        return _Ended(program.returncode, output, errors)
+
+
+class _Ended(NamedTuple):
+    """What a program left behind."""
+
+    status: int
+    output: str
+    errors: str
