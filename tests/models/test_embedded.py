@@ -1,9 +1,17 @@
 import numpy as np
 import pytest
-from infold.methods.low_dimensional import located
-from infold.methods.rembo import from_subspace, random_basis, to_subspace
 
-from infold.record import History
+from infold.methods import by_name
+from infold.models.embedded import (
+    RandomSubspace,
+    from_subspace,
+    located,
+    random_basis,
+    to_subspace,
+)
+from infold.record import History, Proposal
+
+CHEAP = {"n_candidates": 50, "n_starts": 5, "search_iterations": 3}
 
 
 @pytest.mark.parametrize(("dimension", "features"), [(60, 10), (12, 3), (5, 5)])

@@ -101,7 +101,7 @@ def reproduce(
         workers = runner.local(n_jobs) if dask is None else runner.dask(dask)
         for cell in cells:  # report bad settings before the first run
             runner.method(cell)
-            methods.features(cell.n_features or None, problems.get(problem).dimension)
+            methods.check_features(runner.method(cell), problems.get(problem).dimension)
     evaluations = runner.N_INITIAL + iterations
     store = Store(results)
     columns = (

@@ -13,7 +13,7 @@ from infold.methods.presets import (
     with_features_in,
 )
 from infold.methods.random import RandomSearch
-from infold.methods.settings import from_json, to_json
+from infold.methods.settings import changed, from_json, to_json
 from infold.record import Proposal
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "RandomSearch",
     "Suggestion",
     "by_name",
+    "changed",
     "check_features",
     "from_json",
     "name_of",

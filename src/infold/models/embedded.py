@@ -97,7 +97,13 @@ class EmbeddedGP:
             parameters = self.embedding.parameters(dimension, d, key[0])
         maps = self.embedding.maps(parameters, dimension, d)
         inner = self.gp.fit(located(maps, history), key, kept_state(state, "gp"))
-        return FittedEmbedding(history=history, maps=maps, parameters=parameters, inner=inner)
+        return FittedEmbedding(
+            history=history,
+            outputs=inner.outputs,
+            maps=maps,
+            parameters=parameters,
+            inner=inner,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,15 +111,12 @@ class FittedEmbedding(Fitted):
     """A fitted GP in a box."""
 
     history: History
+    outputs: Standardization | PowerTransform
     maps: Maps
     parameters: Float[np.ndarray, " p"]
     inner: FittedGP
 
     has_features: ClassVar[bool] = True
-
-    @property
-    def outputs(self) -> Standardization | PowerTransform:
-        return self.inner.outputs
 
     @property
     def targets(self) -> np.ndarray:

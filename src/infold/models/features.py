@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from infold import _checks
 from infold._types import Array
+from infold.gp import padding
 from infold.gp.outputs import Standardization, without_outliers
 from infold.models.base import (
     DecodedSurface,
@@ -120,7 +121,12 @@ class LearnedFeatures:
         y = fitted.standardization.apply(values)
         last = float(len(history.y)) if due else restarted
         return FittedFeatures(
-            fit=fitted, history=history, y=y, posterior=fitted.posterior, restarted=last
+            fit=fitted,
+            history=history,
+            outputs=fitted.standardization,
+            y=y,
+            posterior=fitted.posterior,
+            restarted=last,
         )
 
     def _due(self, n: int, last: float) -> bool:
@@ -134,6 +140,7 @@ class FittedFeatures(Fitted):
 
     fit: Fit
     history: History
+    outputs: Standardization
     y: Float[np.ndarray, " n"]
     posterior: JointPosterior
     restarted: float
@@ -141,10 +148,6 @@ class FittedFeatures(Fitted):
 
     stream: ClassVar[tuple[int, ...]] = (3,)
     has_features: ClassVar[bool] = True
-
-    @property
-    def outputs(self) -> Standardization:
-        return self.fit.standardization
 
     @property
     def targets(self) -> np.ndarray:
@@ -202,7 +205,8 @@ class FittedFeatures(Fitted):
     def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
         """Leave out values. The encoder has seen all of them, so this is too optimistic."""
         n = len(self.y)
-        mean, variance = joint.leave_one_out(self.fit.posterior, self.y)
+        padded = padding.pad_rows(self.y, len(self.fit.posterior.z))
+        mean, variance = joint.leave_one_out(self.fit.posterior, padded)
         return np.asarray(mean)[:n], np.asarray(variance)[:n]
 
     def describe(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from infold.models.base import (
     with_lies,
 )
 from infold.models.regression import Regression, RegressionPosterior
-from infold.record import History
+from infold.record import History, Rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +79,8 @@ class FullSpaceGP:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedGP(Fitted, SmoothSurface):
-    """A fitted GP on the inputs, which is its own and only surface."""
+class FittedGP(Fitted):
+    """A fitted GP on the inputs."""
 
     gp: Regression
     history: History
@@ -108,37 +108,27 @@ class FittedGP(Fitted, SmoothSurface):
         return replace(self, history=history, posterior=posterior)
 
     @property
-    def surfaces(self) -> list[SmoothSurface]:
-        return [self]
+    def surfaces(self) -> "list[GPSurface]":
+        return [self.surface]
 
-    @property
-    def upper(self) -> np.ndarray:
-        return np.ones(self.history.dimension)
-
-    @property
-    def data(self) -> np.ndarray:
-        return self.history.everywhere
-
-    @property
-    def promising(self) -> np.ndarray:
-        return self.history.x[best_first(self.y)]
-
-    @property
-    def y_min(self) -> float:
-        return float(np.min(self.y[self.history.succeeded]))
-
-    @property
-    def rounding(self) -> Any:
-        return self.history.rounding
+    @functools.cached_property
+    def surface(self) -> "GPSurface":
+        """The GP over its inputs."""
+        history = self.history
+        return GPSurface(
+            gp=self.gp,
+            posterior=self.posterior,
+            upper=np.ones(history.dimension),
+            data=history.everywhere,
+            promising=history.x[best_first(self.y)],
+            y_min=float(np.min(self.y[history.succeeded])),
+            rounding=history.rounding,
+        )
 
     def predict(
         self, x: Float[np.ndarray, "m D"]
     ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
-        mean, variance = np.asarray(_predict(self.gp, self.posterior, x))
-        return mean, variance
-
-    def predict_with_gradients(self, z: Float[np.ndarray, "m D"]) -> Predictions:
-        return split_columns(_predict_with_gradients(self.gp, self.posterior, z))
+        return self.surface.predict(x)
 
     def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
         posterior = self.trained.posterior
@@ -147,6 +137,28 @@ class FittedGP(Fitted, SmoothSurface):
 
     def describe(self) -> dict[str, Any]:
         return {**describe_training(self.trained), "noise": float(self.posterior.params.noise)}
+
+
+@dataclass(eq=False, kw_only=True)
+class GPSurface(SmoothSurface):
+    """The predictions of the GP over its inputs."""
+
+    gp: Regression
+    posterior: RegressionPosterior
+    upper: Float[np.ndarray, " d"]
+    data: Float[np.ndarray, "n d"]
+    promising: Float[np.ndarray, "k d"]
+    y_min: float
+    rounding: Rounding | None = None
+
+    def predict(
+        self, z: Float[np.ndarray, "m d"]
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+        mean, variance = np.asarray(_predict(self.gp, self.posterior, z))
+        return mean, variance
+
+    def predict_with_gradients(self, z: Float[np.ndarray, "m d"]) -> Predictions:
+        return split_columns(_predict_with_gradients(self.gp, self.posterior, z))
 
 
 def describe_training(trained: Trained) -> dict[str, Any]:

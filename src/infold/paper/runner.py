@@ -107,23 +107,24 @@ def paper_acquisitions(problem: str) -> tuple[str, ...]:
 
 
 def method(cell: Cell) -> methods.Method:
-    """Make the cell's method, with the settings of its variant."""
+    """Return the method of the cell, with the settings of its variant."""
     name, _, variant = cell.method.partition("+")
-    problem = cell.problem if "problem" in methods.settings_of(name) else None
-    settings = {
-        "acquisition": cell.acquisition or None,
-        "n_features": cell.n_features or None,
-        "problem": problem,
-    }
-    made = methods.by_name(name, **settings)
-    if isinstance(made, methods.FeatureSpace):
-        made = dataclasses.replace(made, clip_outliers=False)  # the paper takes values as they are
+    known = methods.settings_of(name)
+    made = methods.by_name(
+        name,
+        acquisition=cell.acquisition or None,
+        n_features=cell.n_features or None,
+        problem=cell.problem if "problem" in known else None,
+    )
+    if "weight_deviation" in known:
+        made = methods.changed(made, {"clip_outliers": False})  # the paper takes values as they are
     if not variant:
         return made
-    for setting in VARIANTS[_checks.one_of("variant", variant, VARIANTS)]:
-        if setting not in methods.settings_of(name):
+    changes = VARIANTS[_checks.one_of("variant", variant, VARIANTS)]
+    for setting in changes:
+        if setting not in known:
             raise ValueError(f"{cell.method}: {name} has no setting {setting}")
-    return dataclasses.replace(made, **VARIANTS[variant])  # type: ignore[type-var]
+    return methods.changed(made, changes)
 
 
 def advance(run: Run, evaluations: int) -> Run:
