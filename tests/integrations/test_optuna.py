@@ -17,7 +17,8 @@ from optuna.testing.pytest_samplers import (
 from optuna.trial import TrialState, create_trial
 
 from infold.integrations import _optuna_private as private
-from infold.integrations.optuna import InfoldSampler, _Coding
+from infold.integrations._optuna_trials import Coding
+from infold.integrations.optuna import InfoldSampler
 from infold.methods import by_name
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -64,7 +65,7 @@ MIXED = {
 
 
 def test_everything_that_is_decoded_lies_in_its_distribution_and_encodes_to_itself(rng):
-    coding = _Coding(MIXED)
+    coding = Coding(MIXED)
     assert coding.space.dimension == 6 + 4
     corners = [np.zeros(10), np.ones(10), *rng.integers(2, size=(50, 10)).astype(float)]
     for unit in (*corners, *rng.uniform(size=(500, 10))):
@@ -152,7 +153,7 @@ def history_seen(study: optuna.Study, **settings):
     sampler = cheap(**settings)
     trial = study.ask()._cached_frozen_trial
     space = sampler.infer_relative_search_space(study, trial)
-    coding = _Coding(space)
+    coding = Coding(space)
     return sampler._history(study, trial, coding, sampler._memory.of(study.study_name, coding))
 
 
@@ -262,7 +263,7 @@ def test_a_sampler_does_not_confuse_studies_of_one_name():
                 )
             )
         trial = study.ask()._cached_frozen_trial
-        coding = _Coding(sampler.infer_relative_search_space(study, trial))
+        coding = Coding(sampler.infer_relative_search_space(study, trial))
         memory = sampler._memory = sampler._memory.of(study.study_name, coding)
         history = sampler._history(study, trial, coding, memory)
         np.testing.assert_allclose(history.x[:, 0], (np.arange(6) / 10 + shift) % 1.0)

@@ -1,4 +1,7 @@
-"""The names of Optuna that are not public and that a sampler cannot do without. Seen to work with Optuna 4.9 and 5.0."""
+"""What a sampler needs of Optuna that is not public.
+
+Seen to work with Optuna 4.9 and 5.0.
+"""
 
 import json
 from typing import Any
@@ -12,12 +15,12 @@ _LONGEST = 2000  # characters of an attribute; relational storages take 2045
 
 
 def trials(study: Study) -> list[FrozenTrial]:
-    """All trials as the storage has them now; not to be changed."""
+    """Return all trials as the storage has them now; they are not to be changed."""
     return study._get_trials(deepcopy=False, use_cache=False)
 
 
 def contains(distribution: BaseDistribution, value: Any) -> bool:
-    """Whether the distribution could have produced the value."""
+    """Tell whether the distribution could have produced the value."""
     try:
         return _contains(distribution, distribution.to_internal_repr(value))
     except (ValueError, TypeError):
@@ -25,7 +28,10 @@ def contains(distribution: BaseDistribution, value: Any) -> bool:
 
 
 def _contains(distribution: BaseDistribution, internal: float) -> bool:
-    """The same in internal numbers. Stepped floats may be off by a thousandth of a step; Optuna refuses a rounding error."""
+    """Tell whether the distribution could have produced a value, in internal numbers.
+
+    Stepped floats may be off by a thousandth of a step, where Optuna refuses a rounding error.
+    """
     if isinstance(distribution, FloatDistribution) and distribution.step is not None:
         steps = (internal - distribution.low) / distribution.step
         return (
@@ -35,7 +41,10 @@ def _contains(distribution: BaseDistribution, internal: float) -> bool:
 
 
 def announce(study: Study, trial: FrozenTrial, internal: dict[str, float]) -> None:
-    """Tell other workers what a trial will evaluate, before it asks for its parameters one by one. In internal numbers."""
+    """Tell other workers what a trial will evaluate, in internal numbers.
+
+    The trial itself asks for its parameters one by one, later.
+    """
     text = json.dumps(internal)
     parts = [text[start : start + _LONGEST] for start in range(0, len(text), _LONGEST)]
     for i, part in enumerate(parts):
@@ -44,7 +53,7 @@ def announce(study: Study, trial: FrozenTrial, internal: dict[str, float]) -> No
 
 
 def announced(trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> dict[str, Any]:
-    """What `announce` told of a trial, as far as the distributions have it."""
+    """Return what `announce` told of a trial, as far as the distributions have it."""
     attributes = trial.system_attrs
     try:
         internal = json.loads("".join(attributes[f"{_KEY}:{i}"] for i in range(attributes[_KEY])))

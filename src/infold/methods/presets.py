@@ -130,7 +130,7 @@ def of(method: object, *, n_features: int | None = None, acquisition: str | None
 
 def name_of(method: Method) -> str:
     """Return what records and messages call the method."""
-    return getattr(method, "name", "") or type(method).__name__
+    return getattr(method, "name", "") or type(getattr(method, "model", method)).__name__
 
 
 def check_features(method: Method, dimension: int) -> None:

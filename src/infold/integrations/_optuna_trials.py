@@ -1,0 +1,225 @@
+"""What a study's trials say, in the unit cube."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import FrozenTrial, TrialState
+
+from infold.integrations import _optuna_private as private
+from infold.methods import Cache
+from infold.record import History
+from infold.space import Categorical, Float, Int, Parameter, Space
+
+
+class Located(NamedTuple):
+    """Where a trial is."""
+
+    unit: np.ndarray
+    """Coordinates in the unit cube."""
+    identity: bytes
+    """Shared with another trial exactly where both have the same parameters."""
+
+
+class Coding:
+    """The way between parameters of trials and the unit cube."""
+
+    def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:
+        self.distributions = dict(search_space)
+        self.space = Space({name: _parameter(name, d) for name, d in search_space.items()})
+
+    def locate(self, params: Mapping[str, Any]) -> Located | None:
+        """Return where parameters are; None where some are missing or outside of the search space."""
+        for name, distribution in self.distributions.items():
+            if name not in params or not private.contains(distribution, params[name]):
+                return None
+        point = {name: self._to_space(name, params[name]) for name in self.distributions}
+        return Located(self.space.place(point), self.space.identity(point))
+
+    def locate_running(self, trial: FrozenTrial) -> Located | None:
+        """Return where a running trial is, as far as it has asked for parameters.
+
+        The rest is what its worker announced.
+        """
+        return self.locate({**private.announced(trial, self.distributions), **trial.params})
+
+    def params(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of a point of `space`."""
+        return {name: self._from_space(name, value) for name, value in point.items()}
+
+    def internal(self, params: Mapping[str, Any]) -> dict[str, float]:
+        """Return parameters in Optuna's internal numbers."""
+        return {
+            name: float(self.distributions[name].to_internal_repr(value))
+            for name, value in params.items()
+        }
+
+    def _to_space(self, name: str, value: Any) -> Any:
+        distribution = self.distributions[name]
+        if isinstance(distribution, CategoricalDistribution):
+            return int(distribution.to_internal_repr(value))
+        if isinstance(distribution, FloatDistribution) and distribution.step is not None:
+            return round((value - distribution.low) / distribution.step)
+        return value
+
+    def _from_space(self, name: str, value: Any) -> Any:
+        distribution = self.distributions[name]
+        if isinstance(distribution, CategoricalDistribution):
+            return distribution.choices[value]
+        if isinstance(distribution, FloatDistribution) and distribution.step is not None:
+            return min(distribution.high, distribution.low + value * distribution.step)
+        return value
+
+
+def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(tuple(range(len(distribution.choices))))
+    if isinstance(distribution, IntDistribution):
+        return Int(
+            distribution.low, distribution.high, log=distribution.log, step=distribution.step
+        )
+    if isinstance(distribution, FloatDistribution):
+        if distribution.step is not None:
+            return Int(0, round((distribution.high - distribution.low) / distribution.step))
+        return Float(distribution.low, distribution.high, log=distribution.log)
+    raise ValueError(
+        f"{name} has the distribution {distribution!r}: expected a float, an int or a categorical"
+    )
+
+
+@dataclass
+class Memory:
+    """What need not be computed twice, of one study and search space."""
+
+    study_name: str | None = None
+    coding: Coding | None = None
+    cache: Cache = field(default_factory=dict)
+    finished: dict[int, tuple[dict[str, Any], Located | None]] = field(default_factory=dict)
+    """By trial number, its parameters and where it is."""
+    open_identities: set[bytes] = field(default_factory=set)
+    """Trials that had further parameters, which may make the difference."""
+    warned: bool = False
+
+    def of(self, study_name: str, coding: Coding) -> "Memory":
+        """Return this memory, or an empty one where the study or the space is another."""
+        known = None if self.coding is None else self.coding.distributions
+        if (study_name, coding.distributions) == (self.study_name, known):
+            return self
+        return Memory(study_name, coding)
+
+    def locate(self, trial: FrozenTrial) -> Located | None:
+        """Return where a finished trial is, which does not change any more."""
+        params, located = self.finished.get(trial.number, (None, None))
+        if params == trial.params:  # another study may have the same name
+            return located
+        assert self.coding is not None
+        located = self.coding.locate(trial.params)
+        self.finished[trial.number] = dict(trial.params), located
+        further = (
+            distribution
+            for name, distribution in trial.distributions.items()
+            if name not in self.coding.distributions
+        )
+        if located is not None and any(not distribution.single() for distribution in further):
+            self.open_identities.add(located.identity)
+        return located
+
+
+class Seen(NamedTuple):
+    """What the trials of a study say."""
+
+    history: History
+    """Values to minimize."""
+    known: frozenset[bytes]
+    """Identities of points that need not be evaluated again."""
+    n_finished: int
+    """Trials with a value, also of other parameters."""
+    n_usable: int
+    """Those of them that the history holds."""
+
+
+def look(
+    trials: Iterable[FrozenTrial], sign: float, coding: Coding, memory: Memory, oldest: datetime
+) -> Seen:
+    """Return what the trials say; `sign` is -1 where the study maximizes.
+
+    Running trials that began before `oldest` are taken for those of killed workers, and left out.
+    """
+    evaluated: list[Located] = []
+    pending: list[Located] = []
+    y = []
+    pruned = []
+    n_finished = 0
+    n_usable = 0
+    for trial in trials:
+        if trial.state == TrialState.WAITING:
+            continue
+        if trial.state == TrialState.RUNNING and not _diverged(trial):
+            if trial.datetime_start is None or trial.datetime_start >= oldest:
+                located = coding.locate_running(trial)
+                if located is not None:
+                    pending.append(located)
+            continue
+        with_value = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
+        n_finished += with_value
+        finished = trial.state.is_finished()
+        located = memory.locate(trial) if finished else coding.locate(trial.params)
+        if located is None:
+            continue
+        n_usable += with_value
+        evaluated.append(located)
+        y.append(_value(trial, sign))
+        pruned.append(trial.state == TrialState.PRUNED)
+    dimension = coding.space.dimension
+    history = History(
+        np.array([located.unit for located in evaluated]).reshape(-1, dimension),
+        _finite(np.array(y), np.array(pruned, dtype=bool)),
+        np.array([located.unit for located in pending]).reshape(-1, dimension),
+        coding.space.rounding,
+    )
+    known = {located.identity for located in (*evaluated, *pending)} - memory.open_identities
+    return Seen(history, frozenset(known), n_finished, n_usable)
+
+
+def _last_reported(trial: FrozenTrial) -> float | None:
+    reported = trial.intermediate_values
+    return float(reported[max(reported)]) if reported else None
+
+
+def _diverged(trial: FrozenTrial) -> bool:
+    """Tell whether a trial reported NaN last.
+
+    Ray Tune leaves such trials running for ever, since Optuna does not accept NaN as a value.
+    """
+    last = _last_reported(trial)
+    return last is not None and math.isnan(last)
+
+
+def _value(trial: FrozenTrial, sign: float) -> float:
+    """Return the value to minimize; NaN where there is none."""
+    if trial.state == TrialState.COMPLETE:
+        return sign * float(trial.values[0])
+    last = _last_reported(trial)
+    return math.nan if last is None or trial.state != TrialState.PRUNED else sign * last
+
+
+def _finite(y: np.ndarray, pruned: np.ndarray) -> np.ndarray:
+    """Return values without infinities, those of pruned trials no better than the median.
+
+    The infinity that is bad counts as a failure, the good one as the best value seen.
+    """
+    y = np.where(np.isposinf(y), np.nan, y)
+    completed = y[np.isfinite(y) & ~pruned]
+    if len(completed) == 0:
+        return np.where(np.isneginf(y), np.nan, y)
+    y = np.where(np.isneginf(y), np.min(completed), y)
+    return np.where(pruned, np.maximum(y, np.median(y[np.isfinite(y) & ~pruned])), y)
