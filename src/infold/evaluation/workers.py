@@ -1,210 +1,103 @@
-"""Where the objective is evaluated: here, in processes, or wherever a map-like callable takes it.
+"""Places where the objective is evaluated: this process, worker processes, or a user's executor.
 
-All of them look alike to the loop: `submit` a point, `wait` for some outcomes.
+All of them look alike to the loop, which submits points and waits for some of their outcomes.
 """
 
 import os
-import pickle
-import signal
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import Any, NamedTuple, Protocol
+from concurrent.futures import Executor, Future
+from contextlib import closing, contextmanager
+from typing import Any, Protocol
 
 from infold import _checks
+from infold.evaluation.outcome import Guarded, Outcome, failure
+from infold.evaluation.processes import Processes
 
-_BROKEN = (
-    "the executor given as workers is broken: one of its processes died, perhaps for want of memory"
-)
-_UNKNOWN = 4  # evaluations at once where a callable does not say how many it can take
+__all__ = ["Outcome", "Workers", "open_workers"]
 
-
-class Outcome(NamedTuple):
-    """What an evaluation came to: a value, or what went wrong."""
-
-    value: float | None
-    error: str | None
-
-
-@dataclass(frozen=True)
-class Guarded:
-    """The objective with its exceptions turned into outcomes. Those that mean "stop" (KeyboardInterrupt) pass."""
-
-    fun: Callable[[Any], Any]
-
-    def __call__(self, x: Any) -> Outcome:
-        try:
-            value = float(self.fun(x))
-        except Exception as error:
-            return Outcome(None, f"{type(error).__name__}: {error}")
-        return (
-            Outcome(value, None) if value - value == 0.0 else Outcome(None, f"the value is {value}")
-        )
+_UNKNOWN_CAPACITY = 4  # evaluations at once where a callable does not say how many it can take
 
 
 class Workers(Protocol):
-    """A place to evaluate."""
+    """A place where the objective is evaluated."""
 
     capacity: int
-    """Evaluations under way at once."""
+    """Number of evaluations that can be under way at once."""
 
-    def submit(self, x: Any) -> "Future[Outcome]": ...
+    def submit(self, x: Any) -> Future[Outcome]:
+        """Begin the evaluation of one point."""
+        ...
 
-    def wait(self, waiting: Iterable["Future[Outcome]"]) -> "list[Future[Outcome]]":
-        """Those that are done, in the order of submission; at least one."""
+    def wait(self, waiting: Iterable[Future[Outcome]]) -> list[Future[Outcome]]:
+        """Return the futures that are done, at least one, in the order of submission."""
         ...
 
 
 class Serial:
-    """Here, one after the other."""
+    """This process, one evaluation after the other."""
 
     capacity = 1
 
     def __init__(self, fun: Guarded) -> None:
         self._fun = fun
 
-    def submit(self, x: Any) -> Future:
-        future: Future = Future()
+    def submit(self, x: Any) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
         future.set_result(self._fun(x))
         return future
 
-    def wait(self, waiting: Iterable[Future]) -> list[Future]:
+    def wait(self, waiting: Iterable[Future[Outcome]]) -> list[Future[Outcome]]:
         return list(waiting)
 
 
 class Pool:
-    """Somebody's executor; outcomes come back as they are ready. One that breaks cannot be replaced: the run ends there."""
+    """A user's executor. It cannot be replaced when it breaks, so the run ends there."""
 
     def __init__(self, fun: Guarded, capacity: int, executor: Executor) -> None:
-        self._fun, self.capacity, self._executor = fun, capacity, executor
-        self._inner: dict[Future, Future] = {}  # ours -> theirs
+        self.capacity = capacity
+        self._fun = fun
+        self._executor = executor
+        self._theirs: dict[Future[Outcome], Future[Outcome]] = {}
+        self._start: dict[Future[Outcome], float] = {}
 
-    def submit(self, x: Any) -> Future:
-        ours: Future = Future()
+    def submit(self, x: Any) -> Future[Outcome]:
+        ours: Future[Outcome] = Future()
+        self._start[ours] = time.perf_counter()
         try:
-            self._inner[ours] = self._executor.submit(self._fun, x)
+            self._theirs[ours] = self._executor.submit(self._fun, x)
         except futures.BrokenExecutor as error:
-            raise RuntimeError(_BROKEN) from error
+            raise _broken() from error
         return ours
 
-    def wait(self, waiting: Iterable[Future]) -> list[Future]:
+    def wait(self, waiting: Iterable[Future[Outcome]]) -> list[Future[Outcome]]:
         order = list(waiting)
-        while True:
-            futures.wait([self._inner[ours] for ours in order], return_when=futures.FIRST_COMPLETED)
-            done = [ours for ours in order if self._inner[ours].done() and self._settle(ours)]
-            if done:
-                return done
+        theirs = [self._theirs[ours] for ours in order]
+        futures.wait(theirs, return_when=futures.FIRST_COMPLETED)
+        done = [ours for ours in order if self._theirs[ours].done()]
+        for ours in done:
+            ours.set_result(self._outcome(ours))
+        return done
 
-    def _settle(self, ours: Future) -> bool:
-        """Pass a finished outcome on; False where its evaluation has been begun again."""
-        inner = self._inner[ours]
-        error = inner.exception()
-        if isinstance(error, futures.BrokenExecutor) and self._begin_again(ours, error):
-            return False
-        if error is not None and not isinstance(error, Exception):
+    def _outcome(self, ours: Future[Outcome]) -> Outcome:
+        theirs = self._theirs.pop(ours)
+        start = self._start.pop(ours)
+        error = theirs.exception()
+        if error is None:
+            return theirs.result()
+        if isinstance(error, futures.BrokenExecutor):
+            raise _broken() from error
+        if not isinstance(error, Exception):
             raise error  # it means "stop"
-        ours.set_result(
-            inner.result() if error is None else Outcome(None, f"{type(error).__name__}: {error}")
-        )
-        del self._inner[ours]
-        return True
-
-    def _begin_again(self, ours: Future, error: futures.BrokenExecutor) -> bool:
-        raise RuntimeError(_BROKEN) from error
+        return failure(error, time.perf_counter() - start)
 
 
-class Processes(Pool):
-    """Processes of our own, each an executor by itself: one that dies takes no other evaluation with it.
-
-    Its own is tried once more in a fresh process, since the point may not be to blame (the system was out of memory).
-    """
-
-    def __init__(self, fun: Guarded, capacity: int) -> None:
-        super().__init__(fun, capacity, _process())
-        self._idle = [self._executor]
-        self._busy: dict[
-            Future, tuple[Executor, Any, bool]
-        ] = {}  # ours -> its process, point, tried again?
-
-    def probe(self) -> None:
-        """Raise when a worker process cannot find the objective, before any evaluation is lost to it."""
-        try:
-            self._executor.submit(callable, self._fun).result()
-        except Exception as error:
-            raise ValueError(
-                f"fun = {self._fun.fun!r} does not arrive in other processes ({type(error).__name__}: {error}): put it in a "
-                "module that can be imported, and begin the script's main part with 'if __name__ == \"__main__\":'"
-            ) from error
-
-    def submit(self, x: Any) -> Future:
-        ours: Future = Future()
-        self._send(ours, x, again=False)
-        return ours
-
-    def _send(self, ours: Future, x: Any, *, again: bool) -> None:
-        process = self._idle.pop() if self._idle else _process()
-        try:
-            inner = process.submit(self._fun, x)
-        except (futures.BrokenExecutor, OSError):  # it is dead
-            process = _process()
-            inner = process.submit(self._fun, x)
-        self._inner[ours], self._busy[ours] = inner, (process, x, again)
-
-    def _settle(self, ours: Future) -> bool:
-        settled = super()._settle(ours)
-        if settled:
-            self._idle.append(self._busy.pop(ours)[0])
-        return settled
-
-    def _begin_again(self, ours: Future, error: futures.BrokenExecutor) -> bool:
-        _, x, again = self._busy[ours]
-        if not again:
-            self._send(ours, x, again=True)
-        return not again
-
-    def close(self) -> None:
-        """Do not wait for evaluations that nobody wants any more."""
-        for executor in (*self._idle, *(process for process, _, _ in self._busy.values())):
-            processes = dict(getattr(executor, "_processes", None) or {})
-            executor.shutdown(wait=False, cancel_futures=True)
-            for process in processes.values():
-                process.terminate()
-
-
-def _process() -> Executor:
-    """A fresh interpreter: forking a process that has run JAX can deadlock.
-
-    A Ctrl-C in the terminal reaches it too; what becomes of its evaluation is decided here.
-    """
-    return ProcessPoolExecutor(
-        1,
-        mp_context=get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
+def _broken() -> RuntimeError:
+    return RuntimeError(
+        "the executor given as workers is broken: one of its processes died, perhaps for want of "
+        "memory"
     )
-
-
-class Mapped:
-    """A plain map-like callable: evaluations are collected and go out together."""
-
-    def __init__(self, fun: Guarded, mapping: Callable[..., Iterable], capacity: int) -> None:
-        self._fun, self._map, self.capacity = fun, mapping, capacity
-        self._queue: list[tuple[Future, Any]] = []
-
-    def submit(self, x: Any) -> Future:
-        future: Future = Future()
-        self._queue.append((future, x))
-        return future
-
-    def wait(self, waiting: Iterable[Future]) -> list[Future]:
-        queue, self._queue = self._queue, []
-        outcomes = self._map(self._fun, [x for _, x in queue])
-        for (future, _), outcome in zip(queue, outcomes, strict=True):
-            future.set_result(outcome)
-        return [future for future, _ in queue]
 
 
 class _AsyncPool(Executor):
@@ -221,56 +114,97 @@ class _AsyncPool(Executor):
         return future
 
 
+class Mapped:
+    """A plain map-like callable, which gets the points that were submitted all at once."""
+
+    def __init__(self, fun: Guarded, mapping: Callable[..., Iterable], capacity: int) -> None:
+        self.capacity = capacity
+        self._fun = fun
+        self._map = mapping
+        self._queue: dict[Future[Outcome], Any] = {}
+
+    def submit(self, x: Any) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        self._queue[future] = x
+        return future
+
+    def wait(self, waiting: Iterable[Future[Outcome]]) -> list[Future[Outcome]]:
+        outcomes = self._map(self._fun, list(self._queue.values()))
+        done = list(self._queue)
+        for future, outcome in zip(done, outcomes, strict=True):
+            future.set_result(outcome)
+        self._queue.clear()
+        return done
+
+
 @contextmanager
 def open_workers(
     fun: Callable, workers: int | Callable, n_parallel: int | None
 ) -> Iterator[Workers]:
-    """`workers` as SciPy means it: a number of processes (-1: one per core), or a map-like callable.
+    """Provide a place to evaluate `fun`, and clean up afterwards.
 
-    The map of an executor, of a multiprocessing pool or of a Dask client is used through its owner, so that each result is
-    used as soon as it is there. Any other callable gets `n_parallel` points at a time (default 4).
+    The map of an executor, of a multiprocessing pool or of a Dask client is used through its
+    owner, so that each outcome can be used as soon as it is there.
+
+    Args:
+        fun: the objective, a function of one point.
+        workers: as in SciPy, a number of processes (-1 for one per core) or a map-like callable.
+        n_parallel: number of evaluations under way at once, for a map-like callable; when None,
+            as many as its owner has workers, or 4 when that is not known.
     """
     guarded = Guarded(fun)
     if n_parallel is not None:
         _checks.at_least("n_parallel", n_parallel, 1)
     if callable(workers):
-        owner: Any = getattr(workers, "__self__", None)
-        if hasattr(owner, "get_executor"):  # a Dask client
-            capacity = max(1, sum(owner.nthreads().values()))
-            yield Pool(guarded, n_parallel or capacity, owner.get_executor())
-        elif isinstance(owner, Executor):
-            yield Pool(guarded, n_parallel or int(getattr(owner, "_max_workers", _UNKNOWN)), owner)
-        elif hasattr(owner, "apply_async"):
-            yield Pool(
-                guarded,
-                n_parallel or int(getattr(owner, "_processes", _UNKNOWN)),
-                _AsyncPool(owner),
-            )
-        else:
-            yield Mapped(guarded, workers, n_parallel or _UNKNOWN)
+        yield _through_callable(guarded, workers, n_parallel)
         return
     if n_parallel is not None:
         raise ValueError(
-            f"n_parallel = {n_parallel} goes with a map-like callable: workers = {workers!r} says how many"
+            f"n_parallel = {n_parallel} goes with a map-like callable: workers = {workers!r} "
+            "says how many"
         )
-    if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
-        raise ValueError(
-            f"workers = {workers!r}: expected a number of at least 1, -1 for one per core, or a map-like callable"
-        )
-    count = (os.cpu_count() or 1) if workers == -1 else workers
+    count = _process_count(workers)
     if count == 1:
         yield Serial(guarded)
         return
+    with closing(_processes(guarded, count)) as processes:
+        processes.probe()
+        yield processes
+
+
+def _through_callable(fun: Guarded, mapping: Callable, n_parallel: int | None) -> Workers:
+    """Find the owner of a map-like callable, and use that if it can run single evaluations."""
+    owner: Any = getattr(mapping, "__self__", None)
+    if hasattr(owner, "get_executor"):  # a Dask client
+        n_threads = sum(owner.nthreads().values())
+        return Pool(fun, n_parallel or max(1, n_threads), owner.get_executor())
+    if isinstance(owner, Executor):
+        n_workers = getattr(owner, "_max_workers", _UNKNOWN_CAPACITY)
+        return Pool(fun, n_parallel or int(n_workers), owner)
+    if hasattr(owner, "apply_async"):
+        n_workers = getattr(owner, "_processes", _UNKNOWN_CAPACITY)
+        return Pool(fun, n_parallel or int(n_workers), _AsyncPool(owner))
+    return Mapped(fun, mapping, n_parallel or _UNKNOWN_CAPACITY)
+
+
+def _process_count(workers: int) -> int:
+    """Return the number of processes that the argument `workers` asks for."""
+    is_number = isinstance(workers, int) and not isinstance(workers, bool)
+    if not is_number or (workers < 1 and workers != -1):
+        raise ValueError(
+            f"workers = {workers!r}: expected a number of at least 1, -1 for one per core, or a "
+            "map-like callable"
+        )
+    return (os.cpu_count() or 1) if workers == -1 else workers
+
+
+def _processes(fun: Guarded, count: int) -> Processes:
+    """Prepare worker processes; raise ValueError when the objective cannot be pickled."""
     try:
-        pickle.dumps(fun)
+        return Processes(fun, count)
     except Exception as error:
         raise ValueError(
-            f"fun = {fun!r} cannot be sent to other processes ({error}): define it at the top level of a module, or pass the "
-            "map of a concurrent.futures.ThreadPoolExecutor as workers"
+            f"fun = {fun.fun!r} cannot be sent to other processes ({error}): define it at the top "
+            "level of a module, or pass the map of a concurrent.futures.ThreadPoolExecutor as "
+            "workers"
         ) from error
-    pool = Processes(guarded, count)
-    try:
-        pool.probe()
-        yield pool
-    finally:
-        pool.close()

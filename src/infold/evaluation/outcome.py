@@ -1,0 +1,49 @@
+"""What comes of one evaluation of the objective."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class Outcome(NamedTuple):
+    """Result of one evaluation: a finite value, or the reason why there is none."""
+
+    value: float | None
+    """Value of the objective; None when the evaluation failed."""
+    error: str | None
+    """What went wrong, an exception as "TypeName: message"; None when the evaluation succeeded."""
+    seconds: float
+    """Time that the evaluation took, measured where it ran.
+
+    When nothing came back from there, for instance because the process died, it is the time from
+    sending the point until the loss was noticed.
+    """
+
+
+def failure(error: BaseException, seconds: float) -> Outcome:
+    """Return the outcome of an evaluation that ended with an exception."""
+    return Outcome(None, f"{type(error).__name__}: {error}", seconds)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """Objective that returns an `Outcome` instead of raising an exception.
+
+    Exceptions that mean "stop", such as KeyboardInterrupt, still pass.
+    """
+
+    fun: Callable[[Any], Any]
+    """The user's objective."""
+
+    def __call__(self, x: Any) -> Outcome:
+        start = time.perf_counter()
+        try:
+            value = float(self.fun(x))
+        except Exception as error:
+            return failure(error, time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        if not math.isfinite(value):
+            return Outcome(None, f"the value is {value}", seconds)
+        return Outcome(value, None, seconds)

@@ -1,0 +1,71 @@
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+from tests.evaluation import process_objectives
+
+from infold.evaluation.outcome import Guarded, Outcome
+from infold.evaluation.workers import open_workers
+
+
+def test_value_has_no_error():
+    outcome = Guarded(abs)(-2)
+    assert outcome == Outcome(2.0, None, outcome.seconds)
+    assert outcome.seconds >= 0.0
+
+
+@pytest.mark.parametrize(
+    ("fun", "error"),
+    [
+        (lambda x: 1 / x, "ZeroDivisionError: division by zero"),
+        (lambda x: float("nan"), "the value is nan"),
+        (lambda x: float("inf"), "the value is inf"),
+        (lambda x: "many", "ValueError: could not convert string to float: 'many'"),
+    ],
+)
+def test_failure_says_what_went_wrong(fun, error):
+    outcome = Guarded(fun)(0)
+    assert outcome == Outcome(None, error, outcome.seconds)
+
+
+def test_failures_take_time_as_well():
+    def fun(x):
+        time.sleep(0.1)
+        raise RuntimeError
+
+    assert 0.1 <= Guarded(fun)(0).seconds < 5.0
+
+
+def test_every_way_of_working_measures_the_evaluation_and_not_the_waiting():
+    """Two points at once for one worker: the second one's wait is not part of its time."""
+    spawn = get_context("spawn")
+    with (
+        ThreadPoolExecutor(1) as threads,
+        ProcessPoolExecutor(1, mp_context=spawn) as processes,
+        spawn.Pool(1) as pool,
+    ):
+        ways = [(1, None), (2, None), (map, 2)]
+        ways += [(owner.map, 2) for owner in (threads, processes, pool)]
+        for workers, n_parallel in ways:
+            with open_workers(process_objectives.sleep, workers, n_parallel) as place:
+                waiting = [place.submit(0.8), place.submit(0.05)]
+                futures = list(waiting)
+                while waiting:
+                    for future in place.wait(waiting):
+                        waiting.remove(future)
+            first, second = (future.result() for future in futures)
+            assert type(second) is Outcome, workers
+            assert first.seconds >= 0.8, workers
+            assert 0.05 <= second.seconds < 0.8, workers
+
+
+def test_point_that_never_reached_its_executor_is_a_failure_with_a_time():
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes,
+        open_workers(lambda x: x, processes.map, 1) as pool,
+    ):
+        (future,) = pool.wait([pool.submit(1.0)])
+    assert future.result().value is None
+    assert "pickle" in future.result().error
+    assert future.result().seconds >= 0.0
