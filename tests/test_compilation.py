@@ -1,8 +1,10 @@
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
+import pytest
 
 from infold import compilation
 
@@ -13,7 +15,14 @@ import numpy as np
 import infold
 
 misses = []
-jax.monitoring.register_event_listener(lambda event, **kw: misses.append(event) if event.endswith("/cache_misses") else None)
+
+
+def listen(event, **details):
+    if event.endswith("/cache_misses"):
+        misses.append(event)
+
+
+jax.monitoring.register_event_listener(listen)
 infold.cache_compilations(sys.argv[1])
 optimizer = infold.Optimizer([(0.0, 1.0)] * 6, method="mgpc", n_initial=3, seed=0)
 for _ in range(5):
@@ -51,7 +60,23 @@ def test_a_folder_that_cannot_be_made_is_gone_without(tmp_path, caplog):
     assert "compiled programs are not kept" in caplog.text
 
 
-def test_what_the_user_told_jax_stays(tmp_path, monkeypatch):
+def no_home(*args, **kwargs):
+    raise RuntimeError("could not determine the home directory")
+
+
+@pytest.mark.parametrize("answer", [no_home, lambda *args, **kwargs: Path("~/.cache/infold")])
+def test_user_without_a_home_gets_a_warning_and_no_folder(answer, tmp_path, caplog, monkeypatch):
+    """Versions of platformdirs differ in what they say about it."""
+    monkeypatch.setattr(compilation.platformdirs, "user_cache_path", answer)
+    monkeypatch.chdir(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        assert compilation.cache_compilations() is None
+    assert "compiled programs are not kept" in caplog.text
+    assert "home directory" in caplog.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_user_told_jax_stays(tmp_path):
     before = jax.config.jax_compilation_cache_dir
     jax.config.update("jax_compilation_cache_dir", str(tmp_path))
     try:

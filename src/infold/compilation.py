@@ -1,7 +1,8 @@
-"""Compiled programs kept on disk: the second process starts without compiling.
+"""Compiled programs kept on disk, so that a second process starts without compiling.
 
-Compilation takes a few seconds per process, and one more each time the number of evaluations outgrows a bucket
-(`infold.gp.padding`). The setting is JAX's own and holds for the whole process, so it is the user's to make.
+Compilation takes a few seconds per process, and one more each time the number of evaluations
+outgrows a bucket (`infold.gp.padding`). The setting is JAX's own and holds for the whole process,
+so it is left to the user.
 """
 
 import hashlib
@@ -10,16 +11,30 @@ import os
 import platform
 from pathlib import Path
 
+import platformdirs
+
 _log = logging.getLogger(__name__)
 
 
 def user_folder() -> Path:
-    """Where we keep things that can be computed again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "infold"
+    """Return the folder for files that can be computed again.
+
+    It is where the operating system wants caches, or in `XDG_CACHE_HOME` where that is set.
+
+    Raises:
+        RuntimeError: when the user has no home directory.
+    """
+    path = platformdirs.user_cache_path("infold", appauthor=False)
+    if not path.is_absolute():  # older versions leave the "~" of a user without a home as it is
+        raise RuntimeError(f"{path} is not an absolute path: no home directory is known")
+    return path
 
 
 def default_folder() -> Path:
-    """Apart for every kind of processor: compiled code runs on the kind it was compiled for."""
+    """Return the folder for programs compiled on this kind of processor.
+
+    Every kind has its own, since compiled code may use instructions that others lack.
+    """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         processor = next((line for line in lines if line.startswith(("flags", "Features"))), "")
@@ -30,14 +45,15 @@ def default_folder() -> Path:
 
 
 def cache_compilations(folder: str | os.PathLike | None = None) -> Path | None:
-    """Keep everything that JAX compiles in this process, and take from there what earlier ones compiled.
+    """Keep what JAX compiles in this process, and reuse what earlier processes compiled.
 
     Args:
-        folder: where; only people you trust to run code as you should be able to write there. Default: the user's cache
-            folder; where JAX has been told of one already, nothing is changed.
+        folder: folder for compiled programs, in which nobody should be able to write whom you
+            would not trust to run code as you. When None, the folder that JAX has been told
+            already, or else one in the user's cache folder.
 
     Returns:
-        The folder, or None when it cannot be written: then everything goes on without.
+        The folder; None when it cannot be written, and compiled programs are not kept.
     """
     import jax
     from jax.experimental.compilation_cache import compilation_cache
@@ -50,7 +66,7 @@ def cache_compilations(folder: str | os.PathLike | None = None) -> Path | None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(path, os.W_OK):
             raise PermissionError(f"{path} cannot be written")
-    except (OSError, RuntimeError) as error:  # the second: a user without a home
+    except (OSError, RuntimeError) as error:  # RuntimeError: a user without a home directory
         _log.warning("compiled programs are not kept: %s", error)
         return None
     jax.config.update("jax_compilation_cache_dir", str(path))
