@@ -40,7 +40,8 @@ def test_threads_come_back_after_an_error():
 
 @pytest.mark.parametrize("first_leaves_first", [True, False])
 def test_suggestions_at_once_leave_the_threads_as_they_were(first_leaves_first):
-    entered, leave = threading.Event(), threading.Event()
+    entered = threading.Event()
+    leave = threading.Event()
 
     def second():
         with _threads.one_blas_thread():

@@ -1,4 +1,4 @@
-"""Double precision for infold's own computations only."""
+"""Double precision for infold's own computations, and for nobody else's."""
 
 import functools
 from collections.abc import Callable
@@ -11,9 +11,9 @@ R = TypeVar("R")
 
 
 def float64(function: Callable[P, R]) -> Callable[P, R]:
-    """Run `function` in float64 and leave the caller's own JAX precision as it was.
+    """Decorate a function to run in float64, whatever precision its caller has set for JAX.
 
-    Decorates the doors of the package. The formulas behind them follow the precision of their caller.
+    Meant for functions that users reach directly. Those behind them inherit the precision.
     """
 
     @functools.wraps(function)

@@ -1,7 +1,8 @@
 """One BLAS thread for infold's own computations.
 
-Matrices of a few hundred rows are factorized faster by one thread than by several that wait for each other: on two cores a
-likelihood takes three quarters of the time. Beyond a thousand rows, on many cores, that is no longer so (`docs/speed.md`).
+Matrices of a few hundred rows are factorized faster by one thread than by several that wait for
+each other: on two cores a likelihood takes three quarters of the time. Beyond a thousand rows, on
+many cores, several threads are faster (`docs/speed.md`).
 """
 
 import functools
@@ -10,22 +11,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import scipy.linalg  # noqa: F401  (JAX factorizes with SciPy's library, which must be loaded to be found)
+import scipy.linalg  # noqa: F401  (JAX factorizes with SciPy's BLAS, found only once it is loaded)
 from threadpoolctl import ThreadpoolController
 
 from infold.record import History
 
 R = TypeVar("R")
-_SMALL = 1000  # evaluations
-_limiting = threading.RLock()  # held by the thread whose suggestion set the limit
+_SMALL = 1000  # evaluations up to which one thread is faster; measured in docs/speed.md
+_limiting = threading.RLock()  # held by the thread that has set the limit
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread, and give it back as many as it had.
+    """Limit BLAS to one thread for the block, and restore the former number afterwards.
 
-    The limit holds for the whole process, and threadpoolctl listens to one of its threads only. So of suggestions made at once
-    in several threads one sets it and takes it back, and the others leave it alone.
+    The limit holds for the whole process. When several threads want it at once, the first one sets
+    and lifts it, and the others run as they find things.
     """
     if not _limiting.acquire(blocking=False):
         yield
@@ -45,11 +46,12 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.cache
 def _libraries() -> tuple[Any, ...]:
+    """Return the BLAS libraries that this process has loaded."""
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def one_blas_thread_when_small(suggest: Callable[..., R]) -> Callable[..., R]:
-    """Decorates `suggest` of a method: one BLAS thread for histories of up to a thousand evaluations."""
+    """Decorate a method's `suggest` to use one BLAS thread up to a thousand evaluations."""
 
     @functools.wraps(suggest)
     def limited(self: object, history: History, *args: Any, **kwargs: Any) -> R:
