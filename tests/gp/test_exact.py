@@ -36,11 +36,17 @@ def test_log_marginal_likelihood_matches_scipy(gp):
 def test_log_marginal_likelihood_gradient_matches_finite_differences(gp, rng):
     k_y, y, *_ = gp
     direction = laws.random_covariance(rng, 9)
-    f = lambda k: log_marginal_likelihood(k, y, ALL)  # noqa: E731
+
+    def f(k):
+        return log_marginal_likelihood(k, y, ALL)
+
     assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(
         laws.finite_difference(f, k_y, direction), rel=1e-6
     )
-    g = lambda y: log_marginal_likelihood(k_y, y, ALL)  # noqa: E731
+
+    def g(y):
+        return log_marginal_likelihood(k_y, y, ALL)
+
     v = rng.normal(size=9)
     assert jax.grad(g)(y) @ v == pytest.approx(laws.finite_difference(g, y, v), rel=1e-6)
 
@@ -140,10 +146,16 @@ def test_fitted_mean_maximizes_the_likelihood_and_keeps_the_gradient(gp, rng):
     y = y + 3.0
     best = float(log_marginal_likelihood(k_y, y, ALL, True))
     mean = float(condition(k_y, y, ALL, True).mean)
-    density = lambda m: multivariate_normal(np.full(9, m), k_y).logpdf(y)  # noqa: E731
+
+    def density(m):
+        return multivariate_normal(np.full(9, m), k_y).logpdf(y)
+
     assert best == pytest.approx(density(mean), abs=1e-9)
     assert best > max(density(mean - 0.01), density(mean + 0.01))
-    f = lambda k: log_marginal_likelihood(k, y, ALL, True)  # noqa: E731
+
+    def f(k):
+        return log_marginal_likelihood(k, y, ALL, True)
+
     direction = laws.random_covariance(rng, 9)
     assert np.sum(jax.grad(f)(k_y) * direction) == pytest.approx(
         laws.finite_difference(f, k_y, direction), rel=1e-6
@@ -160,14 +172,22 @@ def test_inverse_by_halves_is_the_inverse(n, rng):
 def test_predictions_with_gradients_are_predictions_and_their_derivatives(rng):
     z, y, ell = rng.uniform(size=(9, 3)), rng.normal(size=9), np.array([0.4, 0.7, 1.1])
     _, posterior = exact.infer(1.5 * laws.matern52(z, z, ell) + 0.01 * np.eye(9), y, ALL, True)
-    k_star = lambda x: 1.5 * kernels.covariance("matern52", x, z, ell)  # noqa: E731
-    predict = lambda x: exact.predict(posterior, k_star(x), np.array(1.5))  # noqa: E731
+
+    def k_star(x):
+        return 1.5 * kernels.covariance("matern52", x, z, ell)
+
+    def predict(x):
+        return exact.predict(posterior, k_star(x), np.array(1.5))
+
     x, direction = rng.uniform(size=(4, 3)), rng.normal(size=3)
     columns = np.asarray(exact.predict_with_gradients(posterior, k_star, x, np.array(1.5)))
     np.testing.assert_allclose(columns[:, :2].T, predict(x), rtol=1e-12)
     for i in range(4):
         for which, gradient in ((0, columns[i, 2:5]), (1, columns[i, 5:])):
-            f = lambda point, which=which: predict(point[None])[which][0]  # noqa: E731
+
+            def f(point, which=which):
+                return predict(point[None])[which][0]
+
             assert gradient @ direction == pytest.approx(
                 laws.finite_difference(f, x[i], direction), rel=1e-6
             )

@@ -27,17 +27,26 @@ def test_squared_exponential_matches_textbook_formula(rng):
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
 def test_first_and_second_derivatives_match_finite_differences(kernel, rng):
     b, ell = rng.uniform(size=(5, 3)), np.array([0.3, 1.0, 4.0])
-    value = lambda z: jnp.sum(kernels.covariance(kernel, z[None], b, ell) * jnp.arange(1.0, 6.0))  # noqa: E731
+
+    def value(z):
+        return jnp.sum(kernels.covariance(kernel, z[None], b, ell) * jnp.arange(1.0, 6.0))
+
     z, v, w = rng.uniform(size=3), rng.normal(size=3), rng.normal(size=3)
     assert jax.grad(value)(z) @ v == pytest.approx(laws.finite_difference(value, z, v), rel=1e-7)
-    slope = lambda z: jax.grad(value)(z) @ v  # noqa: E731
+
+    def slope(z):
+        return jax.grad(value)(z) @ v
+
     assert jax.grad(slope)(z) @ w == pytest.approx(laws.finite_difference(slope, z, w), rel=1e-6)
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
 def test_derivatives_are_finite_at_zero_distance(kernel):
     z, ell = jnp.full((2, 3), 0.4), jnp.ones(3)
-    value = lambda z: kernels.covariance(kernel, z, z, ell)[0, 1]  # noqa: E731
+
+    def value(z):
+        return kernels.covariance(kernel, z, z, ell)[0, 1]
+
     np.testing.assert_allclose(jax.grad(value)(z), 0.0, atol=1e-15)
     assert np.all(np.isfinite(jax.hessian(value)(z)))
 
@@ -49,7 +58,10 @@ def test_curvature_at_a_datum_is_the_kernels(kernel, curvature, rng):
     """A clipped squared distance would have a derivative of 0 or half of it there."""
     b, ell = rng.uniform(size=(6, 3)), np.array([0.7, 0.3, 1.1])
     for i in range(6):
-        value = lambda z, i=i: kernels.covariance(kernel, z[None], b, ell)[0, i]  # noqa: E731
+
+        def value(z, i=i):
+            return kernels.covariance(kernel, z[None], b, ell)[0, i]
+
         np.testing.assert_allclose(
             jax.hessian(value)(jnp.asarray(b[i])), -curvature * np.diag(ell**-2.0), atol=1e-5
         )

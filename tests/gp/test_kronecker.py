@@ -87,14 +87,20 @@ def test_log_likelihood_gradients_match_finite_differences(data, rng):
     ]
     gradients = jax.grad(log_likelihood, argnums=(0, 1, 2, 3))(*args)
     for i, (gradient, direction) in enumerate(zip(gradients, directions, strict=True)):
-        f = lambda a, i=i: log_likelihood(*args[:i], a, *args[i + 1 :])  # noqa: E731
+
+        def f(a, i=i):
+            return log_likelihood(*args[:i], a, *args[i + 1 :])
+
         expected = laws.finite_difference(f, args[i], direction)
         assert np.sum(np.asarray(gradient) * direction) == pytest.approx(expected, rel=1e-6)
 
 
 def test_gradients_are_finite_and_right_where_eigenvalues_repeat(rng):
     k, b, x = np.ones((6, 6)), np.eye(4)[None], rng.normal(size=(6, 1, 4))
-    f = lambda k, b: log_likelihood(k, b, x, NOISE)  # noqa: E731
+
+    def f(k, b):
+        return log_likelihood(k, b, x, NOISE)
+
     grad_k, grad_b = jax.grad(f, argnums=(0, 1))(k, b)
     inverse = np.linalg.inv(dense_covariance(k, b))
     alpha = inverse @ stacked(x)

@@ -6,7 +6,7 @@ from infold.gp.training import Start, train
 
 
 def quadratic(rng, size=30):
-    """A badly scaled convex quadratic; it returns the sum of x beside."""
+    """Return a badly scaled convex quadratic, whose posterior is the sum of x."""
     axes = np.linalg.qr(rng.normal(size=(size, size)))[0]
     hessian = axes @ np.diag(np.logspace(-2, 2, size)) @ axes.T
     centre = rng.normal(size=size)
@@ -46,7 +46,7 @@ def test_minimum_within_limits_is_that_of_lbfgsb(width, rng):
         assert trained.converged
 
 
-def test_what_is_kept_belongs_to_the_parameters_returned(rng):
+def test_posterior_is_that_of_the_parameters_returned(rng):
     loss = quadratic(rng)
     for iterations in (1, 7):
         trained = train(
@@ -61,7 +61,7 @@ def test_what_is_kept_belongs_to_the_parameters_returned(rng):
 
 
 def test_with_the_curvature_known_one_iteration_finds_the_minimum_of_a_quadratic(rng):
-    """Steps along the axes of the quadratic tell all of its curvature."""
+    """Steps along the axes of a quadratic determine its curvature."""
     axes, scales = np.linalg.qr(rng.normal(size=(6, 6)))[0], np.logspace(-2, 2, 6)
 
     def loss(x):
@@ -94,17 +94,19 @@ def test_misleading_curvature_is_forgotten(rng):
     loss = quadratic(rng)
     free = np.full(30, -np.inf), np.full(30, np.inf)
     steps, changes = rng.normal(size=(2, 3, 30))
-    changes *= 1e-30 * np.sign(
-        np.sum(steps * changes, axis=1, keepdims=True)
-    )  # a function as good as flat: endless steps
+    # They describe a function that is all but flat, on which steps are endless.
+    changes *= 1e-30 * np.sign(np.sum(steps * changes, axis=1, keepdims=True))
     wrong = np.ravel(np.stack([steps, changes], axis=1))
     trained = train(loss, [Start("warm", np.zeros(30), 500, wrong)], free, 1e-14)
     assert -trained.log_likelihood == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_step_that_the_limits_turn_uphill_is_not_taken():
-    """Cut at the limit of the first parameter, what is left of the quasi-Newton step raises the loss."""
-    loss = lambda x: (x[0] + x[1], np.ones(2), None)  # noqa: E731
+    """Clipped at the limit of the first parameter, the quasi-Newton step raises the loss."""
+
+    def loss(x):
+        return x[0] + x[1], np.ones(2), None
+
     long, short = np.array([1.0, -0.1]), np.array([0.1, 1.0])
     known = np.ravel([[long, 0.1 * long], [short, 100.0 * short]])
     bounds = np.array([-0.01, -10.0]), np.array([10.0, 10.0])
@@ -116,7 +118,10 @@ def test_a_step_that_the_limits_turn_uphill_is_not_taken():
 def test_little_is_kept_of_very_many_parameters():
     for size, pairs in ((1_000, 5), (60_000, 1), (300_000, 0)):
         scales = np.linspace(1.0, 3.0, size)
-        loss = lambda x, s=scales: (0.5 * s @ x**2, s * x, None)  # noqa: E731
+
+        def loss(x, s=scales):
+            return 0.5 * s @ x**2, s * x, None
+
         free = np.full(size, -np.inf), np.full(size, np.inf)
         assert (
             train(loss, [Start("fresh", scales, 5)], free, 1e-14).curvature.size == 2 * pairs * size

@@ -58,12 +58,26 @@ def test_components_match_dense_algebra_and_sum_to_the_whole(gp, rows, rng):
         columns = np.asarray(additive.predict_with_gradients(posterior, np.asarray(group), values))
         np.testing.assert_allclose(columns[:, :2].T, [mean, variance], atol=1e-12)
         direction = rng.normal(size=SIZE)
-        f = lambda point, group=group: additive.predict(posterior, np.asarray(group), point[None])[
-            0
-        ][0]
-        slope = laws.finite_difference(f, values[0], direction)
+
+        def mean_at(point, group=group):
+            return additive.predict(posterior, np.asarray(group), point[None])[0][0]
+
+        slope = laws.finite_difference(mean_at, values[0], direction)
         assert columns[0, 2 : 2 + SIZE] @ direction == pytest.approx(slope, rel=1e-6, abs=1e-8)
     np.testing.assert_allclose(total, whole(flat, new, x) @ solve @ y, atol=1e-9)
+
+
+def test_leave_one_out_is_the_prediction_of_the_sum_from_the_other_points(gp):
+    x, y, flat = gp
+    _, posterior = additive.infer(flat, additive.make_data(x, y, SIZE, 20))
+    mean, variance = additive.leave_one_out(posterior)
+    covariance = whole(flat, x, x) + np.exp(flat[-1]) * np.eye(N)
+    for i in range(N):
+        rest = np.arange(N) != i
+        weights = np.linalg.solve(covariance[np.ix_(rest, rest)], covariance[rest, i])
+        assert mean[i] == pytest.approx(weights @ y[rest], abs=1e-9)
+        expected = covariance[i, i] - weights @ covariance[rest, i]
+        assert variance[i] == pytest.approx(expected, abs=1e-9)
 
 
 def test_gradient_matches_finite_differences(gp, rng):
@@ -80,7 +94,10 @@ def test_gradient_matches_finite_differences(gp, rng):
 
 def test_training_learns_a_sum(rng):
     x = rng.uniform(size=(60, 6))
-    f = lambda x: np.sin(5 * x[:, 0]) + (x[:, 2] - 0.3) ** 2 + x[:, 4] * x[:, 5]  # noqa: E731
+
+    def f(x):
+        return np.sin(5 * x[:, 0]) + (x[:, 2] - 0.3) ** 2 + x[:, 4] * x[:, 5]
+
     y, new = f(x), rng.uniform(size=(200, 6))
     posterior = additive.fit(additive.make_data(x, (y - y.mean()) / y.std(), 2)).posterior
     groups = additive.grouped(new, 2)

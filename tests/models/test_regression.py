@@ -59,7 +59,10 @@ def test_gradient_matches_finite_differences(settings, rng):
         size=len(regression.initial_params(settings, 4))
     )
     gradient = np.asarray(regression.evaluate(settings, flat, data)[1])
-    f = lambda flat: regression.evaluate(settings, flat, data)[0]  # noqa: E731
+
+    def f(flat):
+        return regression.evaluate(settings, flat, data)[0]
+
     direction = rng.normal(size=flat.size)
     assert gradient @ direction == pytest.approx(
         laws.finite_difference(f, flat, direction, 1e-4), rel=1e-6
@@ -77,6 +80,22 @@ def test_padded_and_unpadded_agree(settings, rng):
         results.append([value, *regression.predict(settings, posterior, z)])
     for plain, padded in zip(*results, strict=True):
         np.testing.assert_allclose(padded, plain, atol=1e-10)
+
+
+@pytest.mark.parametrize("settings", [PLAIN, FULL_SPACE])
+def test_leave_one_out_is_the_prediction_from_the_other_points(settings, rng):
+    x, y = problem(rng)
+    flat = regression.initial_params(settings, 4)
+    _, posterior = regression.infer(settings, flat, regression.make_data(x, y, size=20))
+    mean, variance = regression.leave_one_out(settings, posterior)
+    for i in range(15):
+        rest = np.arange(15) != i
+        _, others = regression.infer(settings, flat, regression.make_data(x[rest], y[rest]))
+        expected_mean, expected_variance = regression.predict(settings, others, x[i : i + 1])
+        assert mean[i] == pytest.approx(float(expected_mean[0]), abs=1e-9)
+        assert variance[i] - others.params.noise == pytest.approx(
+            float(expected_variance[0]), abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("settings", [PLAIN, FULL_SPACE])

@@ -96,7 +96,10 @@ def test_slopes_are_the_jacobian_of_the_mean(setup, size, rng):
     _, posterior = dec.infer(decoder, "matern52", params, z_pad, warped_pad, mask, NOISE)
     z_star = np.concatenate([rng.uniform(size=(3, FEATURES)), z[:2]])  # at data too
     slopes = dec.slopes("matern52", params, posterior, z_pad, mask, z_star, D)
-    one = lambda z: dec.mean("matern52", params, posterior, z_pad, mask, z[None], D)[0]  # noqa: E731
+
+    def one(z):
+        return dec.mean("matern52", params, posterior, z_pad, mask, z[None], D)[0]
+
     np.testing.assert_allclose(slopes, [jax.jacfwd(one)(point) for point in z_star], atol=1e-9)
     for output, feature in ((0, 0), (D - 1, FEATURES - 1)):
         entry = dec.slope(

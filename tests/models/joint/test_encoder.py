@@ -22,7 +22,10 @@ def test_forward_pass_matches_the_formula(rng):
     encoder = Encoder(n_features=2, hidden=(4,), warp_input=False)
     x = rng.uniform(size=(5, 3))
     params = enc.initial_params(encoder, x, rng)
-    sigmoid = lambda a: 1 / (1 + np.exp(-a))  # noqa: E731
+
+    def sigmoid(a):
+        return 1 / (1 + np.exp(-a))
+
     (w1, w2), (b1, b2) = params.weights, params.biases
     np.testing.assert_allclose(
         enc.encode(encoder, params, x), sigmoid(sigmoid(x @ w1 + b1) @ w2 + b2), atol=1e-13

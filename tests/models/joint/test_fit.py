@@ -62,7 +62,7 @@ def test_warm_start_is_never_worse_than_where_it_started(small):
 
 
 def test_training_goes_further_with_the_curvature_kept(rng):
-    """Ten evaluations of the Thomson problem come one by one, two iterations after each; on average over four starts."""
+    """On average over four starts, when ten evaluations come one by one, two iterations each."""
     problem = problems.get("thomson")
     x = rng.uniform(size=(50, problem.dimension))
     y = np.array([problem.observe(point, 0, i) for i, point in enumerate(x)])
@@ -114,7 +114,7 @@ def test_predictions_do_not_depend_on_the_units_of_y(small):
     np.testing.assert_allclose(scaled.predict(z)[0], 1e6 * plain.predict(z)[0] - 3e7, rtol=1e-6)
 
 
-# The peak of this process alone: ru_maxrss would begin at that of the process which started it.
+# VmHWM is the peak of this process alone; ru_maxrss begins at that of the process that started it.
 MEMORY_PROGRAM = """
 import re
 import numpy as np
@@ -122,7 +122,8 @@ from infold.models.joint import Decoder, Encoder, FitSettings, JointModel, fit
 
 rng = np.random.default_rng(0)
 model = JointModel(encoder=Encoder(n_features=10), decoder=Decoder(kind="KIND"))
-fitted = fit(rng.uniform(size=(300, 1000)), rng.normal(size=300), model, key=0, settings=FitSettings(iterations=2))
+x, y = rng.uniform(size=(300, 1000)), rng.normal(size=300)
+fitted = fit(x, y, model, key=0, settings=FitSettings(iterations=2))
 x = fitted.decode(rng.uniform(size=(2, 10)))
 assert x.shape == (2, 1000) and np.all((x > 0) & (x < 1))
 print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1)) / 2**20)

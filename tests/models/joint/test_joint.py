@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from tests import laws
 
 from infold.models.joint import Decoder, Encoder, JointModel, Priors, joint
@@ -51,7 +51,10 @@ def test_gradient_matches_finite_differences(kind, separate, rng):
     data = joint.make_data(model, x, y, size=16)
     flat = joint.flatten(joint.initial_params(model, x, rng))
     gradient = np.asarray(evaluate(model, flat, data)[1])
-    f = lambda flat: evaluate(model, flat, data)[0]  # noqa: E731
+
+    def f(flat):
+        return evaluate(model, flat, data)[0]
+
     for _ in range(5):
         direction = rng.normal(size=flat.size)
         assert gradient @ direction == pytest.approx(
@@ -109,9 +112,24 @@ def test_padded_and_unpadded_agree(kind, rng):
         np.testing.assert_allclose(padded, plain, atol=1e-10, rtol=1e-10)
 
 
-def test_priors_add_exactly_their_log_density(rng):
-    from scipy.stats import norm
+def test_leave_one_out_is_the_prediction_from_the_other_points(rng):
+    model = make_model()
+    x, y = problem(rng)
+    params = joint.initial_params(model, x, rng)
+    data = joint.make_data(model, x, y, size=16)
+    _, posterior = joint.infer(model, params, data)
+    mean, variance = joint.leave_one_out(posterior, data.y)
+    for i in range(12):
+        rest = np.arange(12) != i
+        _, others = joint.infer(model, params, joint.make_data(model, x[rest], y[rest]))
+        expected_mean, expected_variance = joint.predict(model, others, posterior.z[i : i + 1])
+        assert mean[i] == pytest.approx(float(expected_mean[0]), abs=1e-9)
+        assert variance[i] - params.response_noise == pytest.approx(
+            float(expected_variance[0]), abs=1e-9
+        )
 
+
+def test_priors_add_exactly_their_log_density(rng):
     x, y = problem(rng)
     data = joint.make_data(make_model(), x, y)
     params = joint.initial_params(make_model(), x, rng)

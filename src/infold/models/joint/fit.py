@@ -24,7 +24,7 @@ class FitSettings:
     """How hard to train."""
 
     n_restarts: int = 1
-    """Number of fresh random starts beside the warm one; at least one if there is none."""
+    """Number of fresh random starts besides the warm one; at least one if there is no warm one."""
     iterations: int = 200
     """Most quasi-Newton steps from each start."""
     warm_iterations: int | None = None
