@@ -1,6 +1,5 @@
 """Runs that are killed lose nothing."""
 
-import json
 import os
 import signal
 import subprocess
@@ -9,6 +8,8 @@ import time
 
 import numpy as np
 import pytest
+from tests import objectives
+from tests.chained import Chained
 
 import infold
 
@@ -18,21 +19,32 @@ from tests import objectives
 
 if __name__ == "__main__":
     infold.minimize(
-        objectives.slow_sphere, [(-1.0, 1.0)] * 3, method="random", n_trials=100_000, workers=2, seed=0, checkpoint={path!r}
+        objectives.slow_sphere,
+        [(-1.0, 1.0)] * 3,
+        method="random",
+        n_trials=100_000,
+        workers=2,
+        seed=0,
+        checkpoint={path!r},
     )
 """
 
 
+def n_evaluations(path) -> int:
+    return path.read_text().count('"event": "evaluation"') if path.exists() else 0
+
+
 def test_killed_at_20_random_moments_a_parallel_run_loses_no_evaluation(tmp_path, rng):
-    path, script = tmp_path / "run.json", tmp_path / "program.py"
+    path, script = tmp_path / "run.jsonl", tmp_path / "program.py"
     script.write_text(PROGRAM.format(path=str(path)))
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    folders = [os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     kept: list = []
     for _ in range(20):
         process = subprocess.Popen(
             [sys.executable, str(script)], env=environment, start_new_session=True
         )
-        while not path.exists() or len(json.loads(path.read_text())["evaluations"]) == len(kept):
+        while n_evaluations(path) <= len(kept):
             assert process.poll() is None
             time.sleep(0.005)
         time.sleep(rng.uniform(0.0, 0.3))
@@ -49,7 +61,7 @@ def test_killed_at_20_random_moments_a_parallel_run_loses_no_evaluation(tmp_path
 
 
 def test_resumed_parallel_run_evaluates_what_was_pending(tmp_path):
-    path = tmp_path / "run.json"
+    path = tmp_path / "run.jsonl"
     optimizer = infold.Optimizer([(-1.0, 1.0)] * 3, method="random", seed=0)
     asked = optimizer.ask(3)
     optimizer.tell(asked[1], 0.5)
@@ -61,7 +73,7 @@ def test_resumed_parallel_run_evaluates_what_was_pending(tmp_path):
 
 
 def test_checkpoint_of_another_space_is_refused_and_kept(tmp_path):
-    path = tmp_path / "run.json"
+    path = tmp_path / "run.jsonl"
     infold.minimize(lambda x: 1.0, [(0.0, 1.0)] * 2, method="random", n_trials=3, checkpoint=path)
     before = path.read_text()
     with pytest.raises(ValueError, match="holds a run in another space"):
@@ -70,11 +82,11 @@ def test_checkpoint_of_another_space_is_refused_and_kept(tmp_path):
 
 
 def test_first_points_are_not_repeated_after_a_resume(tmp_path):
-    path, calls = tmp_path / "run.json", []
+    path, calls = tmp_path / "run.jsonl", []
     for n_trials in (2, 6):
         infold.minimize(
             lambda x: calls.append(tuple(x)) or 1.0,
-            [(0.1, 0.3)] * 2,  # here encoding and decoding move these points by a rounding error
+            [(0.1, 0.3)] * 2,  # where coordinates in the unit cube are rounded
             method="random",
             x0=[[0.2008, 0.204], [0.204, 0.2], [0.28, 0.2008]],
             n_trials=n_trials,
@@ -82,7 +94,7 @@ def test_first_points_are_not_repeated_after_a_resume(tmp_path):
             checkpoint=path,
         )
     assert len(calls) == len(set(calls)) == 6
-    np.testing.assert_allclose(calls[:3], [[0.2008, 0.204], [0.204, 0.2], [0.28, 0.2008]])
+    assert calls[:3] == [(0.2008, 0.204), (0.204, 0.2), (0.28, 0.2008)]
 
 
 def test_what_cannot_be_written_is_known_before_the_first_evaluation(tmp_path):
@@ -92,13 +104,13 @@ def test_what_cannot_be_written_is_known_before_the_first_evaluation(tmp_path):
             calls.append,
             [(0.0, 1.0)],
             method="random",
-            checkpoint=tmp_path / "missing" / "run.json",
+            checkpoint=tmp_path / "missing" / "run.jsonl",
         )
     assert calls == []
 
 
 def test_run_file_keeps_its_mode_and_links_stay_links(tmp_path):
-    target, link = tmp_path / "target.json", tmp_path / "run.json"
+    target, link = tmp_path / "target.jsonl", tmp_path / "run.jsonl"
     optimizer = infold.Optimizer([(0.0, 1.0)], method="random", seed=0)
     optimizer.save(target)
     target.chmod(0o640)
@@ -108,3 +120,21 @@ def test_run_file_keeps_its_mode_and_links_stay_links(tmp_path):
     assert link.is_symlink()
     assert target.stat().st_mode & 0o777 == 0o640
     assert len(infold.Optimizer.load(target)) == 1
+
+
+def test_method_of_the_users_own_is_checkpointed_and_continued(tmp_path):
+    path = tmp_path / "run.jsonl"
+
+    def run(n_trials, **settings):
+        return infold.minimize(
+            objectives.sphere, n_trials=n_trials, n_initial=3, seed=0, **settings
+        )
+
+    bounds = [(-1.0, 1.0)] * 3
+    whole = run(30, bounds=bounds, method=Chained())
+    run(17, bounds=bounds, method=Chained(), checkpoint=path)
+    with pytest.raises(ValueError, match="Chained is not one of infold's own: pass it as method="):
+        run(30, checkpoint=path)
+    resumed = run(30, checkpoint=path, method=Chained())
+    np.testing.assert_array_equal(resumed.x_iters, whole.x_iters)
+    assert resumed.nfev == 13

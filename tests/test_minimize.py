@@ -4,10 +4,8 @@ from scipy.optimize import OptimizeResult
 from tests import objectives
 
 import infold
-from infold.methods import FullSpace
 
 BOUNDS = [(-1.0, 2.0)] * 5
-CHEAP = FullSpace(n_candidates=50)
 
 
 def sphere(x) -> float:
@@ -15,13 +13,31 @@ def sphere(x) -> float:
 
 
 def test_result_has_scipys_fields():
-    result = infold.minimize(sphere, BOUNDS, method=CHEAP, n_trials=12, seed=0)
+    result = infold.minimize(sphere, BOUNDS, method="full_space", n_trials=12, seed=0)
     assert isinstance(result, OptimizeResult)
     assert result.success
     assert result.nfev == 12
     assert len(result.x_iters) == len(result.func_vals) == 12
     assert result.fun == min(result.func_vals) == sphere(result.x)
     assert result.message == "all 12 evaluations done"
+    assert [e.value for e in result.evaluations] == result.func_vals.tolist()
+    assert [e.proposed_by for e in result.evaluations[:10]] == ["design"] * 10
+    assert len(result.to_frame()) == 12
+
+
+def test_result_given_to_a_callback_does_not_grow_afterwards():
+    results = []
+    infold.minimize(sphere, BOUNDS, method="random", n_trials=5, callback=results.append, seed=0)
+    assert [len(result.evaluations) for result in results] == [1, 2, 3, 4, 5]
+
+
+def test_errors_are_kept_with_the_evaluations():
+    def broken(x):
+        raise ZeroDivisionError("by zero")
+
+    result = infold.minimize(broken, BOUNDS, method="random", n_trials=2, seed=0)
+    assert [e.failed for e in result.evaluations] == [True, True]
+    assert result.evaluations[0].error == "ZeroDivisionError: by zero"
 
 
 def test_finds_the_minimum_of_a_sphere():
@@ -30,7 +46,7 @@ def test_finds_the_minimum_of_a_sphere():
 
 def test_maximize():
     result = infold.minimize(
-        lambda x: -sphere(x), BOUNDS, method=CHEAP, n_trials=15, seed=0, direction="maximize"
+        lambda x: -sphere(x), BOUNDS, method="full_space", n_trials=15, seed=0, direction="maximize"
     )
     assert result.fun == max(result.func_vals)
 
@@ -132,7 +148,7 @@ def test_beats_random_search_on_30_mixed_parameters(method):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_best_choices_are_found_where_numbers_and_categories_mix(seed):
-    """A maximum of the acquisition function between two choices, rounded to a known point, once held the search for ever."""
+    """A maximum between two choices, rounded to a known point, once held the search for ever."""
     space = {f"x{i}": infold.Float(-1, 1) for i in range(4)} | {
         f"n{i}": infold.Int(0, 10) for i in range(2)
     }

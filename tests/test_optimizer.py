@@ -1,22 +1,18 @@
-import json
-import resource
+import pickle
+import sys
+import types
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy.optimize import Bounds
+from tests.chained import Chained
 
-from infold import Bool, Categorical, Float, Int, Optimizer, Space
-from infold.methods import FeatureSpace, FullSpace, Suggestion
+from infold import Bool, Categorical, Float, Int, Optimizer, Space, methods
+from infold.methods import Suggestion
+from infold.record import Proposal
 
 BOUNDS = [(-1.0, 2.0)] * 4
-CHEAP = FeatureSpace(
-    n_features=2,
-    n_candidates=64,
-    n_starts=8,
-    max_iterations=5,
-    max_warm_iterations=3,
-    restart_every=4,
-)
 
 
 def sphere(x) -> float:
@@ -34,19 +30,20 @@ def advance(optimizer: Optimizer, n: int) -> np.ndarray:
 
 def test_same_seed_same_sequence():
     runs = [
-        advance(Optimizer(BOUNDS, method=CHEAP, n_initial=5, seed=seed), 9) for seed in (1, 1, 2)
+        advance(Optimizer(BOUNDS, method=Chained(), n_initial=5, seed=seed), 9)
+        for seed in (1, 1, 2)
     ]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert not np.array_equal(runs[0], runs[2])
 
 
 def test_resumed_run_equals_uninterrupted_run(tmp_path):
-    expected = advance(Optimizer(BOUNDS, method=CHEAP, n_initial=4, seed=0), 12)
-    optimizer, points = Optimizer(BOUNDS, method=CHEAP, n_initial=4, seed=0), []
+    expected = advance(Optimizer(BOUNDS, method="full_space", n_initial=4, seed=0), 12)
+    optimizer, points = Optimizer(BOUNDS, method="full_space", n_initial=4, seed=0), []
     for _ in range(12):
         points.append(advance(optimizer, 1)[0])
-        optimizer.save(tmp_path / "run.json")
-        optimizer = Optimizer.load(tmp_path / "run.json")
+        optimizer.save(tmp_path / "run.jsonl")
+        optimizer = Optimizer.load(tmp_path / "run.jsonl")
     np.testing.assert_array_equal(points, expected)
 
 
@@ -60,65 +57,8 @@ def test_pending_points_survive_saving(tmp_path):
     np.testing.assert_array_equal(loaded.ask(), optimizer.ask())
 
 
-def test_run_file_is_readable_without_infold(tmp_path):
-    optimizer = Optimizer(
-        {"rate": Float(1e-4, 1.0, log=True), "depth": (0, 10)}, method=CHEAP, seed=0, n_initial=2
-    )
-    for _ in range(3):
-        x = optimizer.ask()
-        optimizer.tell(x, x["depth"])
-    optimizer.tell(optimizer.ask(), None)
-    optimizer.save(tmp_path / "run.json", {"note": "hello"})
-    data = json.loads((tmp_path / "run.json").read_text())
-    assert data["metadata"] == {"note": "hello"}
-    assert [set(e["x"]) for e in data["evaluations"]] == [{"rate", "depth"}] * 4
-    assert data["evaluations"][3]["y"] is None
-    assert Optimizer.load(tmp_path / "run.json").points == optimizer.points
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is not a run file of infold, or is cut short"),
-        (
-            '{"format": "infold-run", "version": 1, "evalu',
-            "is not a run file of infold, or is cut short",
-        ),
-        ('{"format": "something"}', "is not a run file of infold"),
-        ("[1, 2]", "is not a run file of infold"),
-        ('{"format": "infold-run", "version": 99}', "has version 99: this infold reads version 1"),
-    ],
-)
-def test_foreign_and_truncated_files_are_named(tmp_path, text, message):
-    path = tmp_path / "run.json"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=message):
-        Optimizer.load(path)
-
-
-def test_disk_full_while_saving_keeps_the_previous_file(tmp_path):
-    """The kernel refuses to write more than so many bytes, as a full disk would."""
-    optimizer = Optimizer(BOUNDS, method="random", seed=0)
-    advance(optimizer, 20)
-    path = tmp_path / "run.json"
-    optimizer.save(path)
-    before = path.read_text()
-    advance(optimizer, 1)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            optimizer.save(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert path.read_text() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["run.json"]
-    optimizer.save(path)
-    assert len(Optimizer.load(path)) == 21
-
-
 def test_points_never_asked_for_and_repeated_points_are_welcome():
-    optimizer = Optimizer(BOUNDS, method=CHEAP, n_initial=3, seed=0)
+    optimizer = Optimizer(BOUNDS, method=Chained(), n_initial=3, seed=0)
     for _ in range(4):
         optimizer.tell([0.5, 0.5, 0.5, 0.5], 1.0)
     assert len(optimizer) == 4
@@ -128,7 +68,7 @@ def test_points_never_asked_for_and_repeated_points_are_welcome():
 
 
 def test_told_in_any_order_and_some_never():
-    optimizer = Optimizer(BOUNDS, method=CHEAP, n_initial=3, seed=0)
+    optimizer = Optimizer(BOUNDS, method=Chained(), n_initial=3, seed=0)
     asked = optimizer.ask(5)
     for i in (3, 0, 4):
         optimizer.tell(asked[i], float(i))
@@ -141,9 +81,7 @@ def test_told_in_any_order_and_some_never():
 def test_maximize_is_minimize_of_the_negative():
     runs = []
     for direction, sign in (("minimize", 1.0), ("maximize", -1.0)):
-        optimizer = Optimizer(
-            BOUNDS, method=FullSpace(n_candidates=50), direction=direction, n_initial=4, seed=0
-        )
+        optimizer = Optimizer(BOUNDS, method="full_space", direction=direction, n_initial=4, seed=0)
         for _ in range(7):
             x = optimizer.ask()
             optimizer.tell(x, sign * sphere(x))
@@ -153,7 +91,7 @@ def test_maximize_is_minimize_of_the_negative():
 
 
 def test_failed_evaluations_are_kept_and_never_best():
-    optimizer = Optimizer(BOUNDS, method=CHEAP, n_initial=2, seed=0)
+    optimizer = Optimizer(BOUNDS, method=Chained(), n_initial=2, seed=0)
     assert optimizer.best is None
     for value in (None, float("nan"), float("inf"), 2.0):
         optimizer.tell(optimizer.ask(), value)
@@ -169,13 +107,9 @@ def test_history_is_read_only():
         optimizer.history.x[0, 0] = 5.0
 
 
-def test_default_method_and_number_of_features():
-    for dimension, features in ((1, 1), (3, 1), (12, 6), (60, 10)):
-        optimizer = Optimizer([(0, 1)] * dimension)
-        assert isinstance(optimizer.method, FeatureSpace)
-        assert optimizer.method.constrained
-        assert optimizer.method.decoder == "full"
-        assert optimizer.method.model(dimension).encoder.n_features == features
+def test_default_method_is_the_papers():
+    optimizer = Optimizer([(0, 1)] * 12)
+    assert methods.name_of(optimizer.method) == "mgpc"
 
 
 @pytest.mark.parametrize(
@@ -253,7 +187,7 @@ def test_bad_evaluations_are_named_and_nothing_is_kept(x, y, message):
 
 def test_small_discrete_space_is_searched_without_repeats_until_it_is_exhausted():
     space = {"n": Int(1, 3), "c": Categorical(["a", "b"]), "b": Bool()}
-    optimizer = Optimizer(space, method=FullSpace(n_candidates=20), n_initial=3, seed=0)
+    optimizer = Optimizer(space, method="full_space", n_initial=3, seed=0)
     seen = []
     for _ in range(12):
         x = optimizer.ask()
@@ -264,7 +198,7 @@ def test_small_discrete_space_is_searched_without_repeats_until_it_is_exhausted(
 
 
 def test_where_everything_is_known_the_best_is_repeated_and_not_a_random_one():
-    optimizer = Optimizer({"n": Int(0, 5)}, method=FullSpace(n_candidates=20), n_initial=3, seed=0)
+    optimizer = Optimizer({"n": Int(0, 5)}, method="full_space", n_initial=3, seed=0)
     for n in range(6):
         optimizer.tell({"n": n}, (n - 2.0) ** 2)
     asked = []
@@ -276,11 +210,11 @@ def test_where_everything_is_known_the_best_is_repeated_and_not_a_random_one():
 
 
 def test_points_that_differ_however_little_are_not_known():
-    """The unconstrained variants go to nearly the same point again and again; that is theirs, and not random search."""
+    """Unconstrained variants go to nearly the same point again and again: it is their choice."""
 
     class Near:
         def suggest(self, history, q, key, cache=None):
-            return Suggestion(history.x[-1:] + 1e-12, {}, {})
+            return Suggestion(history.x[-1:] + 1e-12)
 
     optimizer = Optimizer([(0.0, 1.0)] * 3, method=Near(), n_initial=1, seed=0)
     optimizer.tell([0.2, 0.3, 0.4], 1.0)
@@ -304,3 +238,192 @@ def test_400_parallel_suggestions_have_no_duplicates():
         for x in points:
             optimizer.tell(x, sphere(x))
     assert len(seen) == 400
+
+
+def told(optimizer: Optimizer) -> list[str]:
+    return [evaluation.proposed_by for evaluation in optimizer.evaluations]
+
+
+def test_evaluations_say_who_proposed_them_and_what_was_said_about_them():
+    optimizer = Optimizer(BOUNDS, method=Chained(), n_initial=2, seed=0)
+    asked = optimizer.ask(5)  # two of the design, then the method's "", "wide" and "deep"
+    optimizer.expect([0.1] * 4)
+    for x in (*reversed(asked), [0.1] * 4, [0.2] * 4):
+        optimizer.tell(x, 1.0, seconds=2, error=None)
+    assert told(optimizer) == [
+        "Chained/deep",
+        "Chained/wide",
+        "Chained",
+        "design",
+        "design",
+        "user",
+        "user",
+    ]
+    deep = optimizer.evaluations[0]
+    assert deep.diagnostics == {"first": optimizer.space.encode(asked[4])[0], "shape": [1, 2]}
+    assert deep.seconds == 2.0
+    assert not deep.failed
+    assert optimizer.diagnostics == deep.diagnostics
+    assert optimizer.history.proposals[0] == Proposal("deep", deep.diagnostics)
+    assert optimizer.history.proposals[3] == Proposal("", {})
+
+
+def test_a_point_told_twice_is_the_methods_once():
+    optimizer = Optimizer(BOUNDS, method="random", n_initial=1, seed=0)
+    x = optimizer.ask()
+    optimizer.tell(x, 1.0)
+    optimizer.tell(x, 2.0)
+    assert told(optimizer) == ["design", "user"]
+
+
+def test_failures_keep_the_error_and_the_time():
+    optimizer = Optimizer(BOUNDS, method="random", seed=0)
+    optimizer.tell([0.0] * 4, None, error="ZeroDivisionError: division by zero", seconds=0.25)
+    evaluation = optimizer.evaluations[0]
+    assert evaluation.failed
+    assert evaluation.error == "ZeroDivisionError: division by zero"
+    assert evaluation.seconds == 0.25
+    assert evaluation.told_at > 1.7e9
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf"), "soon"])
+def test_seconds_that_cannot_be_are_refused(seconds):
+    optimizer = Optimizer(BOUNDS, method="random", seed=0)
+    with pytest.raises(ValueError, match="expected a number of at least 0, or None"):
+        optimizer.tell([0.0] * 4, 1.0, seconds=seconds)
+    assert len(optimizer) == 0
+
+
+def test_a_random_point_in_place_of_a_known_one_is_noted(caplog):
+    @dataclass(frozen=True)
+    class Stubborn:
+        def suggest(self, history, q, key, cache=None):
+            return Suggestion(np.full((q, 1), 0.3), (Proposal("part", {"sure": True}),) * q)
+
+    optimizer = Optimizer({"n": Int(0, 4)}, method=Stubborn(), n_initial=1, seed=0)
+    optimizer.tell({"n": 0}, 1.0)
+    for x in optimizer.ask(2):
+        optimizer.tell(x, 1.0)
+    assert told(optimizer) == ["user", "Stubborn/part", "Stubborn/part/replaced"]
+    assert optimizer.history.proposals[2].by == "part/replaced"
+    assert caplog.text.count("is known already: a random one replaces it") == 1
+
+
+def test_what_the_user_told_stays_as_it_was_written():
+    optimizer = Optimizer([(0.1, 0.3)] * 2, method="random", seed=0)
+    optimizer.tell([0.2008, 0.204], 1.0)
+    assert optimizer.points[0].tolist() == [0.2008, 0.204]
+
+
+def test_suggestions_of_the_wrong_size_are_named():
+    @dataclass(frozen=True)
+    class Generous:
+        def suggest(self, history, q, key, cache=None):
+            return Suggestion(np.full((q + 1, 4), 0.3))
+
+    optimizer = Optimizer(BOUNDS, method=Generous(), n_initial=1, seed=0)
+    optimizer.tell([0.0] * 4, 1.0)
+    with pytest.raises(
+        ValueError, match="Generous suggested 2 points with 1 proposals: expected 1"
+    ):
+        optimizer.ask()
+    assert optimizer.pending == []
+
+
+def test_frame_has_a_column_for_everything():
+    space = {"rate": Float(0, 1), "seconds": Int(0, 9), "kind": Categorical(["a", "b"])}
+    optimizer = Optimizer(space, method=Chained(), n_initial=1, seed=0)
+    for x, value in zip(optimizer.ask(3), (1.0, None, 2.0), strict=True):
+        optimizer.tell(x, value, error="broke" if value is None else None, seconds=0.5)
+    frame = optimizer.to_frame()
+    assert list(frame.columns) == [
+        *("rate", "seconds", "kind", "value", "failed", "error"),
+        *("evaluation.seconds", "told_at", "proposed_by", "first"),
+    ]
+    assert frame["rate"].tolist() == [x["rate"] for x in optimizer.points]
+    assert frame["failed"].tolist() == [False, True, False]
+    assert frame["error"].tolist()[1] == "broke"
+    assert frame["evaluation.seconds"].tolist() == [0.5] * 3
+    assert frame["told_at"].dt.year.min() >= 2024
+    assert frame["proposed_by"].tolist() == ["design", "Chained", "Chained/wide"]
+    assert np.isnan(frame["first"][0])
+    assert len(Optimizer(space, method="random").to_frame()) == 0
+
+
+def test_frame_without_pandas_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'infold\[experiments\]'"):
+        Optimizer(BOUNDS, method="random").to_frame()
+
+
+@pytest.fixture
+def view(monkeypatch):
+    """A stand-in for the view of a model."""
+    module = types.ModuleType("infold.models.view")
+    module.ModelView = lambda *arguments: types.SimpleNamespace(
+        **dict(zip(("space", "fitted", "history", "sign"), arguments, strict=True))
+    )
+    monkeypatch.setitem(sys.modules, "infold.models.view", module)
+
+
+class Counting(Chained):
+    """Counts how often it fits apart from suggestions."""
+
+    fits: list = []  # noqa: RUF012
+
+    def fit(self, *arguments):
+        self.fits.append(1)
+        return super().fit(*arguments)
+
+
+@pytest.mark.usefixtures("view")
+def test_model_is_that_of_the_last_suggestion_until_something_is_told(tmp_path):
+    Counting.fits.clear()
+    optimizer = Optimizer(BOUNDS, method=Counting(), n_initial=2, seed=0, direction="maximize")
+    advance(optimizer, 3)
+    x = optimizer.ask()
+    model = optimizer.model()
+    assert Counting.fits == []
+    assert model.fitted.n_told == len(model.history.y) == 3
+    assert model.sign == -1.0
+    assert model.space is optimizer.space
+    optimizer.save(tmp_path / "run.jsonl")
+    loaded = Optimizer.load(tmp_path / "run.jsonl", method=Counting())
+    optimizer.tell(x, 1.0)
+    assert optimizer.model().fitted.n_told == 4
+    assert optimizer.model().fitted == optimizer.model().fitted
+    assert Counting.fits == [1]
+    loaded.tell(x, 1.0)
+    np.testing.assert_array_equal(loaded.ask(), optimizer.ask())  # it changes no suggestion
+    assert loaded.model().fitted == optimizer.model().fitted
+    assert Counting.fits == [1]
+
+
+@pytest.mark.usefixtures("view")
+def test_model_after_loading_is_that_of_the_last_suggestion(tmp_path):
+    Counting.fits.clear()
+    optimizer = Optimizer(BOUNDS, method=Counting(), n_initial=2, seed=0)
+    optimizer.save(tmp_path / "run.jsonl")
+    advance(optimizer, 5)
+    optimizer.ask()
+    optimizer.save(tmp_path / "run.jsonl")
+    loaded = Optimizer.load(tmp_path / "run.jsonl", method=Counting())
+    assert loaded.model().fitted == optimizer.model().fitted
+    assert Counting.fits == []
+
+
+@pytest.mark.usefixtures("view")
+def test_model_that_cannot_be_is_an_error_that_says_why():
+    optimizer = Optimizer(BOUNDS, method="random", n_initial=1, seed=0)
+    with pytest.raises(ValueError, match="no model yet: expected an evaluation that succeeded"):
+        optimizer.model()
+    optimizer.tell([0.0] * 4, 1.0)
+    with pytest.raises(ValueError, match="the method random has no model to fit"):
+        optimizer.model()
+
+
+def test_optimizers_pickle_without_their_model():
+    optimizer = Optimizer(BOUNDS, method=Chained(), n_initial=2, seed=0)
+    advance(optimizer, 4)
+    copy = pickle.loads(pickle.dumps(optimizer))
+    np.testing.assert_array_equal(copy.ask(), optimizer.ask())

@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -14,10 +14,48 @@ from infold import _checks
 from infold.evaluation.workers import open_workers
 from infold.methods import Method
 from infold.optimizer import Optimizer
+from infold.record import Evaluation, to_frame
 from infold.space import Point, Space
 
+if TYPE_CHECKING:
+    import pandas
+
 _log = logging.getLogger(__name__)
-Callback = Callable[[OptimizeResult], Any]
+
+
+class Result(OptimizeResult):
+    """What `minimize` found: a `scipy.optimize.OptimizeResult`, with the types of its fields."""
+
+    x: Point | None
+    """The best point, as the user writes it; None where no evaluation succeeded."""
+    fun: float
+    """Its value; NaN where no evaluation succeeded."""
+    nfev: int
+    """Evaluations made by this call."""
+    nit: int
+    """Evaluations in all, with those that were known before."""
+    success: bool
+    """Whether an evaluation succeeded."""
+    message: str
+    """Why the run ended."""
+    x_iters: list[Point]
+    """All points, in the order they were told."""
+    func_vals: np.ndarray
+    """Their values; NaN where the evaluation failed."""
+    optimizer: Optimizer
+    """The run itself; it can be asked and told further."""
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Everything that is kept of the evaluations, in the order they were told."""
+        return self.optimizer.evaluations[: self.nit]
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return the evaluations as a table, one per row: see `infold.record.to_frame`."""
+        return to_frame(self.evaluations, self.optimizer.space)
+
+
+Callback = Callable[[Result], Any]
 
 
 def minimize(
@@ -40,38 +78,43 @@ def minimize(
     checkpoint: str | os.PathLike | None = None,
     callback: Callback | None = None,
     progress: bool = False,
-) -> OptimizeResult:
+) -> Result:
     """Minimize an expensive function of many variables.
 
     Args:
-        fun: called with one point (a dict where `bounds` is one, else an array, or a list where not all parameters are
-            floats); returns its value. An exception, NaN or infinity is a failed evaluation: it is kept and avoided.
-        bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`. Not needed to resume.
+        fun: the objective, called with one point; returns its value. The point is a dict where
+            `bounds` is one, else an array, or a list where not all parameters are floats. An
+            exception, NaN or infinity is a failed evaluation: it is kept, and avoided.
+        bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`;
+            not needed to resume.
         method: a name from `infold.methods.NAMES`, or a method.
         n_features: dimension of the feature space; default min(10, D // 2), at least 1.
         acquisition: "ei" (the default), "pi" or "ucb".
         n_initial: evaluations before the model is used.
-        initial: how they are chosen, "sobol" or "uniform".
+        initial: how the initial points are chosen, "sobol" or "uniform".
         n_trials: evaluations in all, the initial ones and `y0` included.
-        seed: of all randomness.
+        seed: seed of every random choice; drawn when None.
         direction: "minimize" or "maximize".
-        x0: points to evaluate first, or that have been evaluated already where `y0` is given.
+        x0: points to evaluate first, or points that have been evaluated where `y0` is given.
         y0: values at `x0` that the caller already has.
-        workers: evaluations at once: a number of processes (-1: one per core), or a map-like callable such as the map of
-            an executor, of a multiprocessing pool or of a Dask client.
+        workers: number of processes that evaluate (-1: one per core), or a map-like callable such
+            as the map of an executor, of a multiprocessing pool or of a Dask client.
         n_parallel: evaluations under way at once, where `workers` does not say.
-        max_failures: so many failed evaluations in a row end the run.
-        checkpoint: a file that is written after every evaluation. If it exists the run in it is continued, with its own
-            space, method, seed and direction.
-        callback: called after every evaluation with the result so far; stops the run by returning True or raising
-            StopIteration.
-        progress: show a progress bar.
+        max_failures: number of failed evaluations in a row that ends the run.
+        checkpoint: run file that is written after every evaluation. If it exists, the run in it is
+            continued, with its own space, method, seed and direction; a method that is not one of
+            infold's own must be given again.
+        callback: called after every evaluation with the result so far; stops the run by returning
+            True or raising StopIteration.
+        progress: whether to show a progress bar.
 
     Returns:
-        A `scipy.optimize.OptimizeResult` with x, fun, nfev, success, message, x_iters, func_vals and the optimizer itself.
+        A `scipy.optimize.OptimizeResult` with x, fun, nfev, nit, success, message, x_iters,
+        func_vals, evaluations and the optimizer itself.
     """
     if checkpoint is not None and os.path.exists(checkpoint):
-        optimizer = Optimizer.load(checkpoint)
+        given = None if isinstance(method, str) else method
+        optimizer = Optimizer.load(checkpoint, method=given)
         if bounds is not None and Space.of(bounds) != optimizer.space:
             raise ValueError(
                 f"{checkpoint} holds a run in another space: delete it or choose another file"
@@ -116,14 +159,15 @@ def drive(
     max_failures: int = 10,
     checkpoint: str | os.PathLike | None = None,
     callback: Callback | None = None,
-) -> OptimizeResult:
-    """Evaluate until `n_trials` evaluations have been told: pending points, those of `first`, then what the optimizer asks."""
+) -> Result:
+    """Evaluate until `n_trials` evaluations have been told; other arguments as in `minimize`.
+
+    Points that were pending come first, then those of `first`, then what the optimizer proposes.
+    """
     _checks.at_least("n_trials", n_trials, 1)
     _checks.at_least("max_failures", max_failures, 1)
     if checkpoint is not None:
-        optimizer.save(
-            checkpoint
-        )  # what cannot be written is better known before the first evaluation than after it
+        optimizer.save(checkpoint)  # a file that cannot be written is better found out at once
     again = optimizer.pending
     waiting = list(first)
     already, failures = len(optimizer), 0
@@ -140,7 +184,8 @@ def drive(
 
     with open_workers(fun, workers, n_parallel) as pool:
         stop = False
-        while True:  # once stopped, what is under way is still waited for: each evaluation may have cost hours
+        # Once stopped, what is under way is still waited for: each evaluation may have cost hours.
+        while True:
             while (
                 not stop
                 and len(in_flight) < pool.capacity
@@ -151,8 +196,10 @@ def drive(
             if not in_flight:
                 break
             for future in pool.wait(in_flight):
-                x, outcome = in_flight.pop(future), future.result()
-                optimizer.tell(x, outcome.value)
+                x = in_flight.pop(future)
+                outcome = future.result()
+                seconds = getattr(outcome, "seconds", None)
+                optimizer.tell(x, outcome.value, seconds=seconds, error=outcome.error)
                 if checkpoint is not None:
                     optimizer.save(checkpoint)
                 failures = failures + 1 if outcome.value is None else 0
@@ -161,21 +208,18 @@ def drive(
                 if stop:
                     continue
                 if failures >= max_failures:
-                    message, stop = (
-                        f"stopped after {failures} failures in a row, the last: {outcome.error}",
-                        True,
-                    )
+                    message = f"stopped after {failures} failures in a row, the last: "
+                    message += str(outcome.error)
+                    stop = True
                 elif callback is not None and _wants_to_stop(
                     callback, _result(optimizer, already, "running")
                 ):
-                    message, stop = (
-                        f"stopped by the callback after {len(optimizer)} evaluations",
-                        True,
-                    )
+                    message = f"stopped by the callback after {len(optimizer)} evaluations"
+                    stop = True
     return _result(optimizer, already, message)
 
 
-def _wants_to_stop(callback: Callback, result: OptimizeResult) -> bool:
+def _wants_to_stop(callback: Callback, result: Result) -> bool:
     try:
         answer = callback(result)
     except StopIteration:
@@ -183,17 +227,17 @@ def _wants_to_stop(callback: Callback, result: OptimizeResult) -> bool:
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
-def _result(optimizer: Optimizer, already: int, message: str) -> OptimizeResult:
+def _result(optimizer: Optimizer, already: int, message: str) -> Result:
     best = optimizer.best
-    return OptimizeResult(
+    if best is None:
+        message = f"no evaluation returned a finite value ({message})"
+    return Result(
         x=None if best is None else best[0],
         fun=np.nan if best is None else best[1],
         nfev=len(optimizer) - already,
         nit=len(optimizer),
         success=best is not None,
-        message=message
-        if best is not None
-        else f"no evaluation returned a finite value ({message})",
+        message=message,
         x_iters=optimizer.points,
         func_vals=optimizer.values,
         optimizer=optimizer,
@@ -201,18 +245,18 @@ def _result(optimizer: Optimizer, already: int, message: str) -> OptimizeResult:
 
 
 def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
-    """Tell the evaluations that the caller has, return the points that are still to be evaluated."""
+    """Tell the evaluations that the caller has; return the points that are still to be made."""
     space = optimizer.space
-    units = [space.place(x) for x in _points(x0)]
-    known = [space.place(x) for x in (*optimizer.points, *optimizer.pending)]
-    new = [not any(np.array_equal(unit, other) for other in known) for unit in units]
-    points = [space.decode(unit) for unit in units]
+    known = {space.identity(x) for x in (*optimizer.points, *optimizer.pending)}
+    points = [space.normalize(x) for x in _points(x0)]
+    new = [space.identity(point) not in known for point in points]
     if y0 is None:
         return [x for x, is_new in zip(points, new, strict=True) if is_new]
     values = np.atleast_1d(np.asarray(y0, dtype=np.float64))
     if values.shape != (len(points),):
         raise ValueError(
-            f"y0 has shape {values.shape}: expected one value for each of the {len(points)} points of x0"
+            f"y0 has shape {values.shape}: "
+            f"expected one value for each of the {len(points)} points of x0"
         )
     for x, y, is_new in zip(points, values, new, strict=True):
         if is_new:
@@ -221,7 +265,7 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
 
 
 def _points(x0: Any) -> list:
-    """One point or several as a list."""
+    """Return one point or several as a list."""
     if x0 is None:
         return []
     if isinstance(x0, Mapping) or np.ndim(x0) == 0:
@@ -231,7 +275,7 @@ def _points(x0: Any) -> list:
 
 
 def _both(first: Callback, second: Callback | None) -> Callback:
-    def call(result: OptimizeResult) -> Any:
+    def call(result: Result) -> Any:
         first(result)
         return second(result) if second is not None else None
 

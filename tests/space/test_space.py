@@ -52,7 +52,7 @@ def parameters(draw):
 
 @given(st.lists(parameters(), min_size=1, max_size=5), st.data())
 def test_points_round_trip_exactly(parameters, data):
-    """From the cube to values and back to the place that stands for them, from there to the same values; also through JSON."""
+    """From the cube to values, to the place that stands for them, and back; also through JSON."""
     space = Space({f"p{i}": parameter for i, parameter in enumerate(parameters)})
     unit = np.array(data.draw(st.lists(UNIT, min_size=space.dimension, max_size=space.dimension)))
     point = space.decode(unit)
@@ -241,3 +241,74 @@ def test_rounding_takes_every_point_to_where_its_value_is_encoded(rng):
     np.testing.assert_allclose(space.rounding.snap(units), expected, rtol=0, atol=1e-12)
     assert space.rounding.coordinates.tolist() == [False] + [True] * 7
     assert Space.of([(0.0, 1.0)] * 3).rounding is None
+
+
+@given(parameters(), st.lists(UNIT, min_size=1, max_size=8), st.data())
+def test_snap_equals_encoding_what_was_decoded_to_the_last_bit(parameter, numbers, data):
+    """Also at the border between two whole numbers, and one bit to either side of it."""
+    borders = [0.0, 0.5, 1.0]
+    if isinstance(parameter, Int):
+        between = data.draw(st.integers(parameter.low, parameter.high - 1)) + parameter.step / 2
+        first, last = parameter._edges
+        if parameter.log:
+            borders.append(math.log(between / first) / math.log(last / first))
+        else:
+            borders.append(min(1.0, (between - first) / (last - first)))
+    near = [
+        unit
+        for middle in (*numbers, *borders)
+        for unit in (middle, np.nextafter(middle, 0.0), np.nextafter(middle, 1.0))
+    ]
+    units = np.repeat(np.array(near)[:, None], parameter.width, axis=1)
+    if isinstance(parameter, Categorical):
+        units = np.random.default_rng(len(near)).permuted(units, axis=0)
+    snapped = parameter.snap(units)
+    if isinstance(parameter, Float):
+        np.testing.assert_array_equal(snapped, units)
+    else:
+        expected = [parameter.encode("p", parameter.decode(unit)) for unit in units]
+        np.testing.assert_array_equal(snapped, expected)
+
+
+@pytest.mark.parametrize("high", [9, 1000, 10**6, 10**12, 10**15])
+def test_snap_of_whole_numbers_on_a_log_scale_is_exact_at_every_size(high, rng):
+    parameter = Int(1, high, log=True)
+    units = rng.uniform(size=(2000, 1))
+    expected = [parameter.encode("n", parameter.decode(unit)) for unit in units]
+    np.testing.assert_array_equal(parameter.snap(units), expected)
+
+
+@given(st.lists(parameters(), min_size=1, max_size=4), st.data())
+def test_points_are_the_same_exactly_where_the_user_sees_equal_values(parameters, data):
+    space = Space({f"p{i}": parameter for i, parameter in enumerate(parameters)})
+    units = [
+        np.array(data.draw(st.lists(UNIT, min_size=space.dimension, max_size=space.dimension)))
+        for _ in range(2)
+    ]
+    a, b = (space.decode(unit) for unit in units)
+    types = [[(type(value), value) for value in point.values()] for point in (a, b)]
+    assert (space.identity(a) == space.identity(b)) == (types[0] == types[1])
+    assert space.normalize(a) == a
+    for name, parameter in space.parameters.items():
+        if isinstance(parameter, Float):
+            near = {**a, name: float(np.nextafter(a[name], parameter.low))}
+            assert (space.identity(near) == space.identity(a)) == (near[name] == a[name])
+
+
+def test_what_is_written_in_another_type_is_the_same_point():
+    space = Space.of({"n": Int(0, 9), "x": Float(-1, 1), "c": Categorical([1, "a"]), "b": Bool()})
+    a = {"n": 3, "x": 0.0, "c": 1, "b": True}
+    b = {"b": np.True_, "c": np.int64(1), "x": -0.0, "n": np.float64(3.0)}
+    assert space.identity(a) == space.identity(b) == space.identity([3.0, np.float32(0), 1.0, True])
+    assert space.identity({**a, "x": 1e-300}) != space.identity(a)
+
+
+def test_a_known_point_is_replaced_by_a_random_one_and_a_new_one_is_not(rng):
+    space = Space.of([Int(0, 3), Bool()])
+    points = [[n, b] for n in range(4) for b in (False, True)]
+    unit = space.encode([2, True])
+    assert space.fresh_point(unit, set(), rng) == ([2, True], False)
+    known = {space.identity(point) for point in points if point != [1, False]}
+    assert space.fresh_point(unit, known, rng) == ([1, False], True)
+    known.add(space.identity([1, False]))
+    assert space.fresh_point(unit, known, rng) == ([2, True], False)

@@ -1,15 +1,18 @@
 """A live line about a run: trials done, best value, regret, seconds per suggestion, time left."""
 
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from scipy.optimize import OptimizeResult
+
+if TYPE_CHECKING:
+    from infold._minimize import Result
 
 
 class RunProgress:
-    """Shows the line while the run is on; `update` is a callback of `infold.minimize`."""
+    """A line that is shown while a run is on; `update` is a callback of `infold.minimize`."""
 
     def __init__(
         self,
@@ -19,6 +22,13 @@ class RunProgress:
         done: int = 0,
         console: Console | None = None,
     ) -> None:
+        """
+        Args:
+            n_trials: evaluations after which the run ends.
+            minimum: least value that the objective has, where it is known; shows the regret.
+            done: evaluations made before.
+            console: where the line is shown; standard output when None.
+        """
         self._progress = Progress(
             TextColumn("trial"),
             MofNCompleteColumn(),
@@ -44,7 +54,7 @@ class RunProgress:
     ) -> None:
         self._progress.stop()
 
-    def update(self, result: OptimizeResult) -> None:
+    def update(self, result: "Result") -> None:
         """Show the state after one more evaluation."""
         self._seconds = [*self._seconds[-19:], result.optimizer.ask_seconds]
         best = f"best {result.fun:.5g}"

@@ -1,7 +1,7 @@
-"""The kinds of parameters: how each maps to coordinates of the unit cube and back.
+"""Kinds of parameters, and how each maps to coordinates of the unit cube and back.
 
-Rounding and one-hot coding happen here and nowhere else: `decode` takes any coordinates to a value that can be
-evaluated, `encode` takes a value back to the one place that stands for it.
+Rounding and one-hot coding happen here and nowhere else: `decode` takes any coordinates to a value
+that can be evaluated, `encode` takes a value to the one place that stands for it.
 """
 
 import math
@@ -20,24 +20,31 @@ class Parameter(ABC):
 
     @property
     def width(self) -> int:
-        """How many coordinates of the unit cube it takes."""
+        """Number of coordinates in the unit cube."""
         return 1
 
     @abstractmethod
     def check(self, name: str) -> None:
-        """Raise when the definition makes no sense."""
+        """Raise where the definition makes no sense."""
+
+    @abstractmethod
+    def normalize(self, name: str, value: Any) -> Any:
+        """Return `value` in the parameter's own type; raise where it is not a legal value."""
 
     @abstractmethod
     def encode(self, name: str, value: Any) -> list[float]:
-        """The coordinates of `value`."""
+        """Return the coordinates of `value`."""
 
     @abstractmethod
     def decode(self, unit: np.ndarray) -> Any:
-        """The value at coordinates `unit`, always a legal one."""
+        """Return the value at the coordinates `unit`: always a legal one."""
 
     @abstractmethod
     def snap(self, units: np.ndarray) -> np.ndarray:
-        """For each row of coordinates those that its value is encoded to."""
+        """Return, for each row of coordinates, the place of the value that it decodes to.
+
+        For discrete parameters this equals `encode(decode(row))` to the last bit.
+        """
 
 
 def _number(name: str, value: Any) -> float:
@@ -101,10 +108,13 @@ class Float(Parameter):
     def check(self, name: str) -> None:
         _check_limits(name, self.low, self.high, self.log)
 
-    def encode(self, name: str, value: Any) -> list[float]:
+    def normalize(self, name: str, value: Any) -> float:
         number = _number(name, value)
         _between(name, number, self.low, self.high)
-        return [_to_unit(number, self.low, self.high, self.log)]
+        return min(self.high, max(self.low, number))
+
+    def encode(self, name: str, value: Any) -> list[float]:
+        return [_to_unit(self.normalize(name, value), self.low, self.high, self.log)]
 
     def decode(self, unit: np.ndarray) -> float:
         return float(_from_unit(float(unit[0]), self.low, self.high, self.log))
@@ -115,7 +125,7 @@ class Float(Parameter):
 
 @dataclass(frozen=True)
 class Int(Parameter):
-    """A whole number low, low + step, ... up to high. Each stands for an equal share of the scale."""
+    """A whole number: low, low + step, ... up to high. Each has an equal share of the scale."""
 
     low: int
     high: int
@@ -152,17 +162,24 @@ class Int(Parameter):
 
     @property
     def _edges(self) -> tuple[float, float]:
-        """The scale, half a step wider than the values."""
+        """Ends of the scale, half a step beyond the first and the last value."""
         last = self.low + (self.high - self.low) // self.step * self.step
         return self.low - self.step / 2, last + self.step / 2
 
-    def encode(self, name: str, value: Any) -> list[float]:
+    def normalize(self, name: str, value: Any) -> int:
         number = _number(name, value)
         _between(name, number, self.low, self.high)
-        if abs(number - self._nearest(number)) > 1e-9 * max(1.0, abs(number)):
+        nearest = self._nearest(number)
+        if abs(number - nearest) > 1e-9 * max(1.0, abs(number)):
             steps = f" in steps of {self.step} from {self.low}" if self.step > 1 else ""
             raise ValueError(f"{name} = {value!r}: expected a whole number{steps}")
-        return [_to_unit(self._nearest(number), *self._edges, self.log)]
+        return nearest
+
+    def encode(self, name: str, value: Any) -> list[float]:
+        return [self._place(self.normalize(name, value))]
+
+    def _place(self, value: float) -> float:
+        return _to_unit(value, *self._edges, self.log)
 
     def _nearest(self, number: float) -> int:
         last = (self.high - self.low) // self.step
@@ -172,15 +189,28 @@ class Int(Parameter):
         return self._nearest(_from_unit(float(unit[0]), *self._edges, self.log))
 
     def snap(self, units: np.ndarray) -> np.ndarray:
-        scale = np.log if self.log else np.asarray
-        first, last = scale(self._edges)
-        value = first + units * (last - first)
-        steps = np.round(((np.exp(value) if self.log else value) - self.low) / self.step)
-        nearest = self.low + self.step * np.clip(steps, 0, (self.high - self.low) // self.step)
-        return (scale(nearest) - first) / (last - first)
+        first, last = self._edges
+        if self.log:
+            values = np.exp(math.log(first) + units * (math.log(last) - math.log(first)))
+        else:
+            values = first + units * (last - first)
+        exact_steps = (values - self.low) / self.step
+        steps = np.clip(np.round(exact_steps), 0, (self.high - self.low) // self.step)
+        nearest = self.low + self.step * steps
+        if not self.log:
+            return np.clip((nearest - first) / (last - first), 0.0, 1.0)
+        # NumPy's exp and log may differ from those of `decode` and `encode` in the last bit: where
+        # that could matter, between two numbers, `decode` decides; logarithms are all `encode`'s.
+        ties = np.abs(exact_steps - np.floor(exact_steps) - 0.5) < 1e-12 * values
+        nearest[ties] = [self.decode(np.array([unit])) for unit in units[ties]]
+        numbers, which = np.unique(nearest, return_inverse=True)
+        places = np.array([self._place(number) for number in numbers.tolist()])
+        return places[which].reshape(units.shape)
 
 
-_OFF, _ON = 0.25, 0.75  # the middles of the two halves of [0, 1], as of an Int with two values
+# Middles of the two halves of [0, 1], where an Int with two values has its places.
+_OFF = 0.25
+_ON = 0.75
 
 
 @dataclass(frozen=True)
@@ -212,7 +242,8 @@ class Categorical(Parameter):
                 isinstance(choice, float) and not math.isfinite(choice)
             ):
                 raise ValueError(
-                    f"{name}.choices[{i}] = {choice!r}: expected text, a finite number, a bool or None"
+                    f"{name}.choices[{i}] = {choice!r}: "
+                    "expected text, a finite number, a bool or None"
                 )
             if self._index(choice) != i:
                 raise ValueError(f"{name}.choices[{i}] = {choice!r}: expected every choice once")
@@ -225,12 +256,19 @@ class Categorical(Parameter):
         )
         return next(matches, None)
 
-    def encode(self, name: str, value: Any) -> list[float]:
+    def _checked_index(self, name: str, value: Any) -> int:
         index = self._index(value.item() if isinstance(value, np.generic) else value)
         if index is None:
             raise ValueError(
                 f"{name} = {value!r}: expected one of {', '.join(map(repr, self.choices))}"
             )
+        return index
+
+    def normalize(self, name: str, value: Any) -> Any:
+        return self.choices[self._checked_index(name, value)]
+
+    def encode(self, name: str, value: Any) -> list[float]:
+        index = self._checked_index(name, value)
         return [_ON if i == index else _OFF for i in range(self.width)]
 
     def decode(self, unit: np.ndarray) -> Any:
@@ -249,10 +287,13 @@ class Bool(Parameter):
     def check(self, name: str) -> None:
         pass
 
-    def encode(self, name: str, value: Any) -> list[float]:
+    def normalize(self, name: str, value: Any) -> bool:
         if not isinstance(value, bool | np.bool_):
             raise ValueError(f"{name} = {value!r}: expected True or False")
-        return [_ON if value else _OFF]
+        return bool(value)
+
+    def encode(self, name: str, value: Any) -> list[float]:
+        return [_ON if self.normalize(name, value) else _OFF]
 
     def decode(self, unit: np.ndarray) -> bool:
         return bool(unit[0] >= 0.5)
@@ -265,6 +306,7 @@ KINDS: dict[str, type[Parameter]] = {kind.kind: kind for kind in (Float, Int, Ca
 
 
 def parameter_of(name: str, value: object) -> Parameter:
+    """Return `value` as a parameter: it may be one, or a (low, high) pair."""
     if isinstance(value, Parameter):
         return value
     try:
@@ -277,9 +319,11 @@ def parameter_of(name: str, value: object) -> Parameter:
 
 
 def from_fields(name: str, fields: object) -> Parameter:
-    if not isinstance(fields, dict) or fields.get("type") not in KINDS:
+    """Return the parameter that a table of a TOML or JSON file describes."""
+    kinds = list(KINDS)
+    if not isinstance(fields, dict) or fields.get("type") not in kinds:
         raise ValueError(
-            f"{name} = {fields!r}: expected a table with type = {', '.join(map(repr, KINDS))}"
+            f"{name} = {fields!r}: expected a table with type = {', '.join(map(repr, kinds))}"
         )
     kind = KINDS[fields["type"]]
     try:

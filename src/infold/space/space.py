@@ -1,7 +1,8 @@
 """The user's parameters together, and the unit cube that everything else works in."""
 
+import itertools
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,16 @@ from infold.record import Rounding
 from infold.space.parameters import Float, Parameter, from_fields, parameter_of
 
 Point = np.ndarray | list | dict[str, Any]
-"""A point as the user writes it: a dict where the space was given as one; else an array, or a list where not all are floats."""
+"""A point as the user writes it.
+
+It is a dict where the space was given as one; else an array, or a list where not all are floats.
+"""
+
+_TRIES = 100  # random points tried in place of a known one; a space that small is exhausted anyway
 
 
 class Space:
-    """Parameters, named or numbered."""
+    """Parameters, named or numbered, and the unit cube that stands for them."""
 
     def __init__(self, parameters: Mapping[str, Parameter], *, named: bool = True) -> None:
         if not parameters:
@@ -34,7 +40,11 @@ class Space:
 
     @classmethod
     def of(cls, space: object) -> "Space":
-        """A Space from a Space, a dict or list of parameters or (low, high) pairs, or a SciPy `Bounds`."""
+        """Return a Space made from what users write.
+
+        Args:
+            space: a Space, a SciPy `Bounds`, or a dict or list of parameters or (low, high) pairs.
+        """
         if isinstance(space, Space):
             return space
         if isinstance(space, Mapping):
@@ -52,7 +62,8 @@ class Space:
             space = space.tolist()
         if not isinstance(space, Sequence) or isinstance(space, str):
             raise ValueError(
-                f"bounds = {space!r}: expected a list of (low, high) pairs, a dict or a SciPy Bounds"
+                f"bounds = {space!r}: "
+                "expected a list of (low, high) pairs, a dict or a SciPy Bounds"
             )
         for i, value in enumerate(space):
             parameter_of(f"bounds[{i}]", value).check(f"bounds[{i}]")
@@ -63,7 +74,10 @@ class Space:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> "Space":
-        """A space from a TOML file: one table per parameter, with its `type` and that type's fields."""
+        """Read a space from a TOML file.
+
+        It has one table per parameter, with its `type` and that type's fields.
+        """
         try:
             tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -75,58 +89,89 @@ class Space:
         """D, the dimension of the unit cube."""
         return int(self._ends[-1])
 
-    def encode(self, point: object) -> np.ndarray:
-        """The unit-cube coordinates of a point."""
+    def _labelled(self, point: object) -> Iterator[tuple[str, Parameter, Any]]:
+        """Yield what errors call each parameter, the parameter and its value in `point`."""
         if isinstance(point, Mapping):
+            expected = ", ".join(self.parameters)
             for name in (*self.parameters, *point):
                 if name not in point:
-                    raise ValueError(
-                        f"x has no {name!r}: expected the parameters {', '.join(self.parameters)}"
-                    )
+                    raise ValueError(f"x has no {name!r}: expected the parameters {expected}")
                 if name not in self.parameters:
-                    raise ValueError(
-                        f"x has an unknown parameter {name!r}: expected {', '.join(self.parameters)}"
-                    )
+                    raise ValueError(f"x has an unknown parameter {name!r}: expected {expected}")
             values = [point[name] for name in self.parameters]
+        elif isinstance(point, Sequence | np.ndarray) and not isinstance(point, str):
+            values = list(point)
         else:
-            values = (
-                list(point)
-                if isinstance(point, Sequence | np.ndarray) and not isinstance(point, str)
-                else [point]
+            values = [point]
+        n_parameters = len(self.parameters)
+        if len(values) != n_parameters:
+            raise ValueError(
+                f"x has {len(values)} values: expected {n_parameters}, one per parameter"
             )
-            if len(values) != len(self.parameters):
-                raise ValueError(
-                    f"x has {len(values)} values: expected {len(self.parameters)}, one per parameter"
-                )
-        labels = self.parameters if self.named else [f"x[{i}]" for i in range(len(values))]
-        parts = zip(labels, self.parameters.values(), values, strict=True)
-        return np.concatenate([parameter.encode(label, value) for label, parameter, value in parts])
+        labels = self.parameters if self.named else [f"x[{i}]" for i in range(n_parameters)]
+        yield from zip(labels, self.parameters.values(), values, strict=True)
+
+    def normalize(self, point: object) -> Point:
+        """Return `point` with each value in its parameter's own type; raise where one is illegal.
+
+        Nothing else changes: a float stays the same float.
+        """
+        values = [p.normalize(label, value) for label, p, value in self._labelled(point)]
+        return self._assembled(values)
+
+    def encode(self, point: object) -> np.ndarray:
+        """Return the unit-cube coordinates of a point."""
+        return np.concatenate([p.encode(label, value) for label, p, value in self._labelled(point)])
 
     def place(self, point: object) -> np.ndarray:
-        """The coordinates of a point as they are after a round trip.
+        """Return the coordinates that stand for a point in a history: those of `encode`."""
+        return self.encode(point)
 
-        Decoding and encoding again may move a float by a rounding error, once; comparing and saving need the place at rest.
-        """
-        return self.encode(self.decode(self.encode(point)))
+    def identity(self, point: object) -> bytes:
+        """Return what two points have in common exactly where the user sees equal values."""
+        values = (p.normalize(label, value) for label, p, value in self._labelled(point))
+        # Adding zero makes one of the two zeros.
+        same = [value + 0.0 if isinstance(value, float) else value for value in values]
+        return repr(same).encode()
 
     def decode(self, unit: np.ndarray) -> Point:
-        """The point at unit-cube coordinates."""
-        parts = np.split(unit, self._ends[:-1])
-        values = [
-            parameter.decode(part)
-            for parameter, part in zip(self.parameters.values(), parts, strict=True)
-        ]
+        """Return the point at unit-cube coordinates."""
+        parts = zip(self.parameters.values(), np.split(unit, self._ends[:-1]), strict=True)
+        return self._assembled([parameter.decode(part) for parameter, part in parts])
+
+    def _assembled(self, values: list) -> Point:
         if self.named:
             return dict(zip(self.parameters, values, strict=True))
-        return (
-            np.array(values)
-            if all(isinstance(p, Float) for p in self.parameters.values())
-            else values
-        )
+        if all(isinstance(parameter, Float) for parameter in self.parameters.values()):
+            return np.array(values)
+        return values
+
+    def fresh_point(
+        self, unit: np.ndarray, known: Container[bytes], rng: np.random.Generator
+    ) -> tuple[Point, bool]:
+        """Return the point at `unit` (a random one where that is known), and whether it is random.
+
+        Where all the random ones are known too, the space counts as exhausted, and the point at
+        `unit` is returned all the same.
+
+        Args:
+            unit: unit-cube coordinates of the point that is wanted.
+            known: identities of the points that are not to be repeated.
+            rng: source of the random points; not used where the point at `unit` is new.
+        """
+        wanted = self.decode(unit)
+        drawn = (self.decode(rng.uniform(size=len(unit))) for _ in range(_TRIES))
+        for tries, point in enumerate(itertools.chain([wanted], drawn)):
+            if self.identity(point) not in known:
+                return point, tries > 0
+        return wanted, False
 
     @property
     def rounding(self) -> Rounding | None:
-        """Which coordinates are discrete, and the way to points that can be evaluated; None where all are continuous."""
+        """Which coordinates are discrete, and the way to points that can be evaluated.
+
+        None where all coordinates are continuous.
+        """
         discrete = np.concatenate(
             [np.full(p.width, not isinstance(p, Float)) for p in self.parameters.values()]
         )
@@ -138,12 +183,19 @@ class Space:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which `from_json` restores the space."""
-        fields = {name: {"type": p.kind, **asdict(p)} for name, p in self.parameters.items()}  # type: ignore[call-overload]
+        fields = {
+            name: {"type": parameter.kind, **asdict(parameter)}  # type: ignore[call-overload]
+            for name, parameter in self.parameters.items()
+        }
         return {"named": self.named, "parameters": fields}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Space":
-        """The inverse of `to_json`."""
+    def from_json(cls, data: Any) -> "Space":
+        """Return the space that `to_json` described."""
+        if not isinstance(data, dict) or not isinstance(data.get("parameters"), dict):
+            raise ValueError(f"space = {data!r}: expected a table with named and parameters")
+        if not isinstance(data.get("named"), bool):
+            raise ValueError(f"space.named = {data.get('named')!r}: expected true or false")
         return cls(
             {name: from_fields(name, p) for name, p in data["parameters"].items()},
             named=data["named"],

@@ -1,0 +1,130 @@
+"""From a record to the points that are evaluated next: the initial design, then the method."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from infold import _checks, methods, runfile
+from infold.methods import Cache, Method, RandomSearch, Suggestion
+from infold.record import Ask, History, Pending, Proposal, Record
+from infold.space import Space
+
+_log = logging.getLogger(__name__)
+
+
+class Model(NamedTuple):
+    """A fitted surrogate and what it was fitted to."""
+
+    history: History
+    fitted: Any
+
+
+class Proposed(NamedTuple):
+    """Points to evaluate next, and what the method left behind where it chose some of them."""
+
+    ask: Ask
+    cache: Cache
+    model: Model | None
+    by_method: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposer:
+    """How points are chosen: a function of the record, apart from caches."""
+
+    space: Space
+    method: Method
+    design: RandomSearch
+    """How the initial points are chosen."""
+    n_initial: int
+    """Evaluations before the method is used."""
+    seed: int
+    """Seed of every random choice."""
+
+    def propose(self, record: Record, count: int, cache: Cache) -> Proposed:
+        """Return the next `count` points, none of which is known already."""
+        points: list[Pending] = []
+        n_design = self._n_design(record, count)
+        if n_design:
+            key = (self.seed, record.n_asked)
+            suggestion = self.design.suggest(record.history, n_design, key)
+            points = self._fresh(record, points, suggestion, n_design, "design")
+        if n_design == count:
+            return Proposed(Ask(tuple(points), record.n_asked), cache, None, False)
+        suggestion, model = self._suggest(record, points, count, cache)
+        name = methods.name_of(self.method)
+        points = self._fresh(record, points, suggestion, count - n_design, name)
+        return Proposed(Ask(tuple(points), record.n_asked), suggestion.cache, model, True)
+
+    def propose_again(self, record: Record, ask: Ask, cache: Cache) -> Proposed:
+        """Return what `propose` did for an ask of an earlier time, whose points are known."""
+        count = len(ask.points)
+        design = ask.points[: self._n_design(record, count)]
+        if len(design) == count:
+            return Proposed(ask, cache, None, False)
+        suggestion, model = self._suggest(record, design, count, cache)
+        return Proposed(ask, suggestion.cache, model, True)
+
+    def _n_design(self, record: Record, count: int) -> int:
+        """Return how many of the next `count` points belong to the initial design."""
+        missing = self.n_initial - len(record.evaluations) - len(record.pending)
+        return min(count, max(0, missing))
+
+    def _suggest(
+        self, record: Record, design: Sequence[Pending], count: int, cache: Cache
+    ) -> tuple[Suggestion, Model | None]:
+        """Have the method complete an ask for `count` points that begins with those of a design."""
+        history = record.history
+        if design:
+            units = np.array([pending.unit for pending in design])
+            history = history.with_pending(units, tuple(p.proposal for p in design))
+        key = (self.seed, record.n_asked + len(design))
+        suggestion = self.method.suggest(history, count - len(design), key, cache)
+        fitted = suggestion.fitted
+        return suggestion, None if fitted is None else Model(history, fitted)
+
+    def _fresh(
+        self,
+        record: Record,
+        before: Sequence[Pending],
+        suggestion: Suggestion,
+        count: int,
+        name: str,
+    ) -> list[Pending]:
+        """Return the points before and those of a suggestion, known ones replaced.
+
+        Args:
+            record: what is known.
+            before: points that the same ask has already.
+            suggestion: where the further points are.
+            count: how many it must have.
+            name: who made it.
+        """
+        units = _checks.unit_cube(f"x of {name}", suggestion.x, self.space.dimension)
+        proposals = suggestion.proposals or (Proposal(),) * count
+        if not len(units) == len(proposals) == count:
+            raise ValueError(
+                f"{name} suggested {len(units)} points with {len(proposals)} proposals: "
+                f"expected {count}"
+            )
+        points = list(before)
+        known = record.known | {pending.identity for pending in before}
+        for unit, proposal in zip(units, proposals, strict=True):
+            number = record.n_asked + len(points)
+            rng = np.random.default_rng([self.seed, number, 1])
+            point, replaced = self.space.fresh_point(unit, known, rng)
+            proposed_by = f"{name}/{proposal.by}" if proposal.by else name
+            if replaced:
+                _log.warning(
+                    "point %d, by %s, is known already: a random one replaces it",
+                    number + 1,
+                    proposed_by,
+                )
+                proposed_by += "/replaced"
+            diagnostics = runfile.plain(proposal.diagnostics)
+            points.append(Pending.at(point, self.space, proposed_by, diagnostics))
+            known.add(points[-1].identity)
+        return points

@@ -1,0 +1,200 @@
+"""Reading a run file: whatever it says is checked before anything is done with it."""
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from infold.record import Ask, Pending
+from infold.runfile.events import Event, State, dump, field, parse_evaluation, parse_event, whole
+from infold.runfile.files import checked_json
+from infold.runfile.packing import from_text
+from infold.space import Space
+
+if TYPE_CHECKING:
+    from infold.methods import Method
+
+FORMAT = "infold-run"
+VERSION = 2
+_KIND = "a run file of infold"
+_HEAD = ("metadata", "space", "method", "n_initial", "initial", "seed", "direction")
+_VERSION_1 = (*_HEAD, "n_asked", "evaluations", "pending", "cache")
+_log = logging.getLogger(__name__)
+
+
+class Contents(TypedDict):
+    """What a run file says, checked."""
+
+    source: str
+    version: int
+    metadata: dict[str, Any]
+    space: Space
+    method: Any
+    n_initial: int
+    initial: str
+    seed: int
+    direction: str
+    events: list[Event]
+
+
+def head_line(fields: Mapping[str, Any]) -> str:
+    """Return the first line of a run file with these fields."""
+    return dump({"format": FORMAT, "version": VERSION, **fields})
+
+
+def read(path: str | os.PathLike) -> Contents:
+    """Return what the run file at `path` says."""
+    return parse(Path(path).read_bytes(), str(path))
+
+
+def parse(contents: str | bytes, source: str) -> Contents:
+    """Return what a run file says; raise where it cannot be all true.
+
+    Args:
+        contents: text of the file.
+        source: name of the file in errors.
+    """
+    raw = contents.encode() if isinstance(contents, str) else contents
+    lines = raw.split(b"\n")
+    head = _load(lines[0]) if _is_json(lines[0]) else None
+    if not isinstance(head, dict) or head.get("version") == 1:
+        return _parse_version_1(raw, source)
+    if head.get("format") != FORMAT:
+        raise ValueError(f"{source} is not {_KIND}")
+    if head.get("version") != VERSION:
+        raise ValueError(
+            f"{source} has version {head.get('version')!r:.20}: "
+            f"this infold reads versions 1 and {VERSION}"
+        )
+    with blaming(source, "line 1"):
+        read = _parse_head(head, source, VERSION)
+    n_asked = 0
+    for number, text in enumerate(lines[1:], start=2):
+        if not text.strip():
+            continue
+        if number == len(lines) and not _is_json(text):  # a whole line ends in a newline
+            _log.warning("%s: line %d is cut short and is left out", source, number)
+            break
+        with blaming(source, f"line {number}"):
+            data = _load(text)
+            if not isinstance(data, dict):
+                raise ValueError("expected a table")
+            if data.get("event") == "metadata":
+                read["metadata"] = field(data, "metadata", dict, "a table")
+                continue
+            event = parse_event(data, read["space"])
+            if isinstance(event, Ask):
+                if event.n_asked != n_asked:
+                    raise ValueError(f"n_asked = {event.n_asked}: expected {n_asked}")
+                n_asked += len(event.points)
+            elif isinstance(event, State):
+                n_asked = event.n_asked
+            read["events"].append(event)
+    return read
+
+
+@contextmanager
+def blaming(source: str, place: str) -> Iterator[None]:
+    """Turn whatever goes wrong into an error that names the file and the place in it."""
+    try:
+        yield
+    except Exception as error:
+        what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{source}, {place}: {what}") from error
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        _load(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _load(text: bytes) -> Any:
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _parse_head(head: dict[str, Any], source: str, version: int) -> Contents:
+    method = field(head, "method", dict, "a table")
+    return {
+        "source": source,
+        "version": version,
+        "metadata": field(head, "metadata", dict, "a table"),
+        "space": Space.from_json(field(head, "space", dict, "a table")),
+        "method": method,
+        "n_initial": whole(head, "n_initial", 1),
+        "initial": field(head, "initial", str, "text"),
+        "seed": whole(head, "seed"),
+        "direction": field(head, "direction", str, "text"),
+        "events": [],
+    }
+
+
+def method_to_json(method: "Method") -> dict[str, Any]:
+    """Return what a run file says about a method: for one that is not infold's own, its name."""
+    from infold import methods  # which imports this module
+
+    try:
+        return methods.to_json(method)
+    except ValueError:
+        return {"own": type(method).__name__}
+
+
+def method_of(contents: Contents, given: "Method | None") -> "Method":
+    """Return the method of a run; a file names one of infold's own, and never imports code.
+
+    Args:
+        contents: what the run file says.
+        given: the method that the caller passed, if any.
+    """
+    from infold import methods  # which imports this module
+
+    saved = contents["method"]
+    if "own" in saved:
+        own = field(saved, "own", str, "the name of a class")
+        if given is None:
+            raise ValueError(f"the method {own} is not one of infold's own: pass it as method=...")
+        if type(given).__name__ != own:
+            _log.warning("the run was made with %s and continues with %r", own, given)
+        return given
+    if contents["version"] == 1:
+        kind = field(saved, "kind", str, "the name of a method")
+        method = methods.upgrade_version_1(kind, field(saved, "settings", dict, "a table"))
+    else:
+        method = methods.from_json(saved)
+    if given is not None and method_to_json(given) != method_to_json(method):
+        raise ValueError(f"method = {given!r}: the run has the method {method!r}")
+    return method
+
+
+def _parse_version_1(raw: bytes, source: str) -> Contents:
+    """Return what a run file of version 1 says: one object, its cache without names inside."""
+    from infold import methods  # which imports this module
+
+    data = checked_json(raw, source, kind=_KIND, format=FORMAT, version=1, required=_VERSION_1)
+    with blaming(source, "head"):
+        read = _parse_head(data, source, 1)
+        n_asked = whole(data, "n_asked")
+        cache = {
+            name: from_text(text) for name, text in field(data, "cache", dict, "a table").items()
+        }
+        state = State(n_asked, methods.upgrade_cache_of_version_1(cache))
+        evaluations = field(data, "evaluations", list, "a list")
+        pending = field(data, "pending", list, "a list")
+    for i, evaluation in enumerate(evaluations):
+        with blaming(source, f"evaluations[{i}]"):
+            fields = {**evaluation, "proposed_by": "unknown"}
+            read["events"].append(parse_evaluation(fields, read["space"]))
+    for i, point in enumerate(pending):
+        with blaming(source, f"pending[{i}]"):
+            read["events"].append(Pending.at(point, read["space"], "unknown", {}))
+    read["events"].append(state)
+    return read
