@@ -1,6 +1,7 @@
 """Shapes and types of the numerical packages are checked at run time in every test.
 
-The doors in front of them (space, optimizer, minimize) check what users pass in themselves, and are tested for it.
+The doors in front of them (space, optimizer, minimize) check what users pass in themselves,
+and are tested for it.
 """
 
 import os

@@ -24,7 +24,7 @@ def deadly(x) -> float:
 
 
 def logged(x) -> float:
-    """Writes a line to the file named second and kills its process, before the others end, where the first is large."""
+    """Write a line to the file named second; kill the process early where the first is large."""
     with open(x[1], "a") as file:
         file.write(f"{x[0]}\n")
     time.sleep(0.5 if x[0] > 0.5 else 1.5)

@@ -1,4 +1,4 @@
-"""Bayesian optimization of expensive functions of many variables, in a feature space learned from the evaluations."""
+"""Bayesian optimization of expensive functions of many variables, in learned feature spaces."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -56,7 +56,7 @@ class Optimizer:
         self.space = Space.of(space)
         self.method: Method = methods.of(method, n_features=n_features, acquisition=acquisition)
         # Too many features are an error now, not at the first suggestion.
-        methods.features(getattr(self.method, "n_features", None), self.space.dimension)
+        methods.check_features(self.method, self.space.dimension)
         self.n_initial = _checks.at_least("n_initial", n_initial, 1)
         self._design = RandomSearch(design=initial)
         self.seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)

@@ -69,10 +69,10 @@ def test_everything_that_is_decoded_lies_in_its_distribution_and_encodes_to_itse
     assert coding.space.dimension == 6 + 4
     corners = [np.zeros(10), np.ones(10), *rng.integers(2, size=(50, 10)).astype(float)]
     for unit in (*corners, *rng.uniform(size=(500, 10))):
-        values = coding.decode(unit)
+        values = coding.params(coding.space.decode(unit))
         for name, distribution in MIXED.items():
             assert private.contains(distribution, values[name]), (name, values[name])
-        again = coding.decode(coding.encode(values))
+        again = coding.params(coding.space.decode(coding.locate(values).unit))
         assert {
             name: distribution.to_internal_repr(again[name]) for name, distribution in MIXED.items()
         } == pytest.approx(
@@ -154,7 +154,7 @@ def history_seen(study: optuna.Study, **settings):
     trial = study.ask()._cached_frozen_trial
     space = sampler.infer_relative_search_space(study, trial)
     coding = Coding(space)
-    return sampler._history(study, trial, coding, sampler._memory.of(study.study_name, coding))
+    return sampler._look(study, trial, coding, sampler._memory.of(study.study_name, coding)).history
 
 
 def test_running_trials_are_pending_until_they_are_too_old(rng):
@@ -265,7 +265,7 @@ def test_a_sampler_does_not_confuse_studies_of_one_name():
         trial = study.ask()._cached_frozen_trial
         coding = Coding(sampler.infer_relative_search_space(study, trial))
         memory = sampler._memory = sampler._memory.of(study.study_name, coding)
-        history = sampler._history(study, trial, coding, memory)
+        history = sampler._look(study, trial, coding, memory).history
         np.testing.assert_allclose(history.x[:, 0], (np.arange(6) / 10 + shift) % 1.0)
 
 

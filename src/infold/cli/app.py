@@ -1,4 +1,4 @@
-"""The command line: `infold run`, `infold minimize` and the lists. Others are in the files beside this one."""
+"""The command line: `infold run`, `infold minimize` and the lists; others are beside this file."""
 
 import importlib.util
 import os
@@ -47,7 +47,7 @@ def run(
     features: Features = None,
     trials: Trials = 100,
     initial: Initial = 10,
-    seed: Annotated[int, typer.Option(help="Of all randomness.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write the run here after every evaluation.")
     ] = None,
@@ -118,7 +118,7 @@ def minimize_command(
     features: Features = None,
     trials: Trials = 100,
     initial: Initial = 10,
-    seed: Annotated[int | None, typer.Option(help="Of all randomness.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every random choice.")] = None,
     workers: Annotated[int, typer.Option(help="Evaluations at once.")] = 1,
     max_failures: Annotated[int, typer.Option(help="So many failures in a row end the run.")] = 10,
     checkpoint: Annotated[
@@ -146,7 +146,8 @@ def minimize_command(
                 )
             if maximize and optimizer.direction != "maximize":
                 raise ValueError(
-                    f"{checkpoint} holds a run that minimizes: leave out --maximize or choose another file"
+                    f"{checkpoint} holds a run that minimizes: leave out --maximize, "
+                    "or choose another file"
                 )
         else:
             optimizer = Optimizer(

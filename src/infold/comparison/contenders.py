@@ -43,7 +43,7 @@ class Infold:
         self._optimizer.tell(x, y)
 
     def ask(self) -> np.ndarray:
-        return self._optimizer.ask()
+        return np.asarray(self._optimizer.ask())
 
 
 class Optuna:

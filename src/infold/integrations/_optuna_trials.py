@@ -38,7 +38,7 @@ class Coding:
         self.space = Space({name: _parameter(name, d) for name, d in search_space.items()})
 
     def locate(self, params: Mapping[str, Any]) -> Located | None:
-        """Return where parameters are; None where some are missing or outside of the search space."""
+        """Return where parameters are; None where some are missing or out of range."""
         for name, distribution in self.distributions.items():
             if name not in params or not private.contains(distribution, params[name]):
                 return None

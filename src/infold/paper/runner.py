@@ -147,7 +147,7 @@ def advance(run: Run, evaluations: int) -> Run:
         optimizer = Optimizer.from_text(run.state)
     seconds = run.seconds
     while len(optimizer) < evaluations:
-        x = optimizer.ask()
+        x = np.asarray(optimizer.ask())
         optimizer.tell(x, problem.observe(x, run.cell.seed, len(optimizer)))
         seconds += optimizer.ask_seconds
     values = tuple(np.atleast_1d(problem(np.array(optimizer.points))).tolist())

@@ -6,16 +6,15 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
+from infold import methods
+from infold.methods import Method, version_1
 from infold.record import Ask, Pending
 from infold.runfile.events import Event, State, dump, field, parse_evaluation, parse_event, whole
 from infold.runfile.files import checked_json
 from infold.runfile.packing import from_text
 from infold.space import Space
-
-if TYPE_CHECKING:
-    from infold.methods import Method
 
 FORMAT = "infold-run"
 VERSION = 2
@@ -138,36 +137,32 @@ def _parse_head(head: dict[str, Any], source: str, version: int) -> Contents:
     }
 
 
-def method_to_json(method: "Method") -> dict[str, Any]:
+def method_to_json(method: Method) -> dict[str, Any]:
     """Return what a run file says about a method: for one that is not infold's own, its name."""
-    from infold import methods  # which imports this module
-
     try:
         return methods.to_json(method)
     except ValueError:
-        return {"own": type(method).__name__}
+        return {"own": methods.name_of(method)}
 
 
-def method_of(contents: Contents, given: "Method | None") -> "Method":
+def method_of(contents: Contents, given: Method | None) -> Method:
     """Return the method of a run; a file names one of infold's own, and never imports code.
 
     Args:
         contents: what the run file says.
         given: the method that the caller passed, if any.
     """
-    from infold import methods  # which imports this module
-
     saved = contents["method"]
     if "own" in saved:
         own = field(saved, "own", str, "the name of a class")
         if given is None:
             raise ValueError(f"the method {own} is not one of infold's own: pass it as method=...")
-        if type(given).__name__ != own:
+        if methods.name_of(given) != own:
             _log.warning("the run was made with %s and continues with %r", own, given)
         return given
     if contents["version"] == 1:
         kind = field(saved, "kind", str, "the name of a method")
-        method = methods.upgrade_version_1(kind, field(saved, "settings", dict, "a table"))
+        method = version_1.method_of(kind, field(saved, "settings", dict, "a table"))
     else:
         method = methods.from_json(saved)
     if given is not None and method_to_json(given) != method_to_json(method):
@@ -177,8 +172,6 @@ def method_of(contents: Contents, given: "Method | None") -> "Method":
 
 def _parse_version_1(raw: bytes, source: str) -> Contents:
     """Return what a run file of version 1 says: one object, its cache without names inside."""
-    from infold import methods  # which imports this module
-
     data = checked_json(raw, source, kind=_KIND, format=FORMAT, version=1, required=_VERSION_1)
     with blaming(source, "head"):
         read = _parse_head(data, source, 1)
@@ -186,7 +179,7 @@ def _parse_version_1(raw: bytes, source: str) -> Contents:
         cache = {
             name: from_text(text) for name, text in field(data, "cache", dict, "a table").items()
         }
-        state = State(n_asked, methods.upgrade_cache_of_version_1(cache))
+        state = State(n_asked, version_1.cache_of(cache))
         evaluations = field(data, "evaluations", list, "a list")
         pending = field(data, "pending", list, "a list")
     for i, evaluation in enumerate(evaluations):
