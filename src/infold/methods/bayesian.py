@@ -165,8 +165,8 @@ class BayesianOptimization:
                 mean, variance = objectives[0].predict(places[0][None])
             else:
                 mean, variance = fitted.predict(x[None])
-            centre, deviation = fitted.outputs.spread(mean[0], np.sqrt(variance[0]))
-            diagnostics |= {"mean": float(centre), "deviation": float(deviation)}
+            centre, deviation = fitted.outputs.spread(mean, np.sqrt(variance))
+            diagnostics |= {"mean": float(centre[0]), "deviation": float(deviation[0])}
         if len(regions) == 1:
             diagnostics |= regions[0].describe(places[0])
             gaps = np.linalg.norm(objectives[0].surface.data - places[0], axis=1)
