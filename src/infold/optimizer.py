@@ -208,6 +208,7 @@ class Optimizer:
             told_at=time.time(),
             proposed_by=asked.proposed_by,
             diagnostics=asked.diagnostics,
+            identity=told.identity,
         )
         self._add(evaluation)
 

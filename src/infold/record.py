@@ -59,11 +59,11 @@ class Pending(_Proposed):
         cls, x: object, space: "Space", proposed_by: str, diagnostics: Mapping[str, Any]
     ) -> "Pending":
         """Return the pending point x; raise where it is no point of the space."""
-        point = space.normalize(x)
+        point, unit, identity = space.resolve(x)
         return cls(
             point=point,
-            unit=space.encode(point),
-            identity=space.identity(point),
+            unit=unit,
+            identity=identity,
             proposed_by=proposed_by,
             diagnostics=diagnostics,
         )
@@ -96,6 +96,8 @@ class Evaluation(_Proposed):
     """What the method said about the point when it proposed it."""
     constraints: tuple[float, ...] = ()
     """Constraint values, feasible where none is above 0."""
+    identity: bytes = field(default=b"", repr=False)
+    """What `Space.identity` says of the point, where it has been asked already."""
 
     @property
     def failed(self) -> bool:
@@ -238,7 +240,7 @@ class Record:
             self.known.add(event.identity)
             self.pending.append(event)
             return
-        identity = self.space.identity(event.point)
+        identity = event.identity or self.space.identity(event.point)
         self.known.add(identity)
         found = self.find_pending(identity)
         if found is not None:

@@ -148,6 +148,7 @@ def parse_evaluation(data: dict[str, Any], space: Space) -> Evaluation:
         proposed_by=asked.proposed_by,
         diagnostics=asked.diagnostics,
         constraints=tuple(float(number) for number in numbers),
+        identity=asked.identity,
     )
 
 

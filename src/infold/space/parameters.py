@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from infold.space.scale import check_between, check_limits, from_unit, number_of, to_unit
+
 
 class Parameter(ABC):
     """One parameter of a space."""
@@ -32,8 +34,12 @@ class Parameter(ABC):
         """Return `value` in the parameter's own type; raise where it is not a legal value."""
 
     @abstractmethod
+    def coordinates(self, value: Any) -> list[float]:
+        """Return the coordinates of a value that `normalize` gave."""
+
     def encode(self, name: str, value: Any) -> list[float]:
-        """Return the coordinates of `value`."""
+        """Return the coordinates of `value`; raise where it is not a legal value."""
+        return self.coordinates(self.normalize(name, value))
 
     @abstractmethod
     def decode(self, unit: np.ndarray) -> Any:
@@ -47,51 +53,6 @@ class Parameter(ABC):
         """
 
 
-def _number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} = {value!r}: expected a number") from None
-    if isinstance(value, str | bytes):
-        raise ValueError(f"{name} = {value!r}: expected a number")
-    return number
-
-
-def _check_limits(name: str, low: float, high: float, log: bool) -> None:
-    if not isinstance(log, bool):
-        raise ValueError(f"{name}.log = {log!r}: expected True or False")
-    pair = f"{name} = ({low}, {high})"
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError(f"{pair}: expected finite limits")
-    if not low < high:
-        raise ValueError(f"{pair}: lower must be below upper")
-    if log and low <= 0:
-        raise ValueError(f"{pair}: a logarithmic scale needs a lower limit above 0")
-
-
-def _between(name: str, number: float, low: float, high: float) -> None:
-    slack = 1e-9 * (high - low)
-    if not low - slack <= number <= high + slack:
-        raise ValueError(f"{name} = {number}: expected a value in [{low}, {high}]")
-
-
-def _to_unit(value: float, low: float, high: float, log: bool) -> float:
-    if log:
-        value, low, high = math.log(max(value, low)), math.log(low), math.log(high)
-    return min(1.0, max(0.0, (value - low) / (high - low)))
-
-
-def _from_unit(unit: float, low: float, high: float, log: bool) -> float:
-    if unit in (0.0, 1.0):
-        return high if unit else low
-    value = (
-        math.exp(math.log(low) + unit * (math.log(high) - math.log(low)))
-        if log
-        else low + unit * (high - low)
-    )
-    return min(high, max(low, value))
-
-
 @dataclass(frozen=True)
 class Float(Parameter):
     """A real number in [low, high], searched on a linear or logarithmic scale."""
@@ -103,21 +64,21 @@ class Float(Parameter):
 
     def __post_init__(self) -> None:
         for field in ("low", "high"):
-            object.__setattr__(self, field, _number(field, getattr(self, field)))
+            object.__setattr__(self, field, number_of(field, getattr(self, field)))
 
     def check(self, name: str) -> None:
-        _check_limits(name, self.low, self.high, self.log)
+        check_limits(name, self.low, self.high, self.log)
 
     def normalize(self, name: str, value: Any) -> float:
-        number = _number(name, value)
-        _between(name, number, self.low, self.high)
+        number = number_of(name, value)
+        check_between(name, number, self.low, self.high)
         return min(self.high, max(self.low, number))
 
-    def encode(self, name: str, value: Any) -> list[float]:
-        return [_to_unit(self.normalize(name, value), self.low, self.high, self.log)]
+    def coordinates(self, value: float) -> list[float]:
+        return [to_unit(value, self.low, self.high, self.log)]
 
     def decode(self, unit: np.ndarray) -> float:
-        return float(_from_unit(float(unit[0]), self.low, self.high, self.log))
+        return float(from_unit(float(unit[0]), self.low, self.high, self.log))
 
     def snap(self, units: np.ndarray) -> np.ndarray:
         return units
@@ -146,13 +107,13 @@ class Int(Parameter):
         ):
             if (
                 isinstance(value, bool)
-                or not math.isfinite(_number(f"{name}.{label}", value))
+                or not math.isfinite(number_of(f"{name}.{label}", value))
                 or value != int(value)
                 or value < least
             ):
                 more = " of at least 1" if label == "step" else ""
                 raise ValueError(f"{name}.{label} = {value!r}: expected a whole number{more}")
-        _check_limits(name, self.low, self.high, self.log)
+        check_limits(name, self.low, self.high, self.log)
         if self.log and self.step != 1:
             raise ValueError(f"{name}.step = {self.step}: expected 1 on a logarithmic scale")
         if self.low + self.step > self.high:
@@ -167,26 +128,23 @@ class Int(Parameter):
         return self.low - self.step / 2, last + self.step / 2
 
     def normalize(self, name: str, value: Any) -> int:
-        number = _number(name, value)
-        _between(name, number, self.low, self.high)
+        number = number_of(name, value)
+        check_between(name, number, self.low, self.high)
         nearest = self._nearest(number)
         if abs(number - nearest) > 1e-9 * max(1.0, abs(number)):
             steps = f" in steps of {self.step} from {self.low}" if self.step > 1 else ""
             raise ValueError(f"{name} = {value!r}: expected a whole number{steps}")
         return nearest
 
-    def encode(self, name: str, value: Any) -> list[float]:
-        return [self._place(self.normalize(name, value))]
-
-    def _place(self, value: float) -> float:
-        return _to_unit(value, *self._edges, self.log)
+    def coordinates(self, value: float) -> list[float]:
+        return [to_unit(value, *self._edges, self.log)]
 
     def _nearest(self, number: float) -> int:
         last = (self.high - self.low) // self.step
         return int(self.low + self.step * min(last, max(0, round((number - self.low) / self.step))))
 
     def decode(self, unit: np.ndarray) -> int:
-        return self._nearest(_from_unit(float(unit[0]), *self._edges, self.log))
+        return self._nearest(from_unit(float(unit[0]), *self._edges, self.log))
 
     def snap(self, units: np.ndarray) -> np.ndarray:
         first, last = self._edges
@@ -204,7 +162,7 @@ class Int(Parameter):
         ties = np.abs(exact_steps - np.floor(exact_steps) - 0.5) < 1e-12 * values
         nearest[ties] = [self.decode(np.array([unit])) for unit in units[ties]]
         numbers, which = np.unique(nearest, return_inverse=True)
-        places = np.array([self._place(number) for number in numbers.tolist()])
+        places = np.array([self.coordinates(number)[0] for number in numbers.tolist()])
         return places[which].reshape(units.shape)
 
 
@@ -256,19 +214,16 @@ class Categorical(Parameter):
         )
         return next(matches, None)
 
-    def _checked_index(self, name: str, value: Any) -> int:
+    def normalize(self, name: str, value: Any) -> Any:
         index = self._index(value.item() if isinstance(value, np.generic) else value)
         if index is None:
             raise ValueError(
                 f"{name} = {value!r}: expected one of {', '.join(map(repr, self.choices))}"
             )
-        return index
+        return self.choices[index]
 
-    def normalize(self, name: str, value: Any) -> Any:
-        return self.choices[self._checked_index(name, value)]
-
-    def encode(self, name: str, value: Any) -> list[float]:
-        index = self._checked_index(name, value)
+    def coordinates(self, value: Any) -> list[float]:
+        index = self._index(value)
         return [_ON if i == index else _OFF for i in range(self.width)]
 
     def decode(self, unit: np.ndarray) -> Any:
@@ -292,8 +247,8 @@ class Bool(Parameter):
             raise ValueError(f"{name} = {value!r}: expected True or False")
         return bool(value)
 
-    def encode(self, name: str, value: Any) -> list[float]:
-        return [_ON if self.normalize(name, value) else _OFF]
+    def coordinates(self, value: bool) -> list[float]:
+        return [_ON if value else _OFF]
 
     def decode(self, unit: np.ndarray) -> bool:
         return bool(unit[0] >= 0.5)

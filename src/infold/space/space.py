@@ -111,17 +111,23 @@ class Space:
         labels = self.parameters if self.named else [f"x[{i}]" for i in range(n_parameters)]
         yield from zip(labels, self.parameters.values(), values, strict=True)
 
+    def _normalized(self, point: object) -> list:
+        return [p.normalize(label, value) for label, p, value in self._labelled(point)]
+
     def normalize(self, point: object) -> Point:
         """Return `point` with each value in its parameter's own type; raise where one is illegal.
 
         Nothing else changes: a float stays the same float.
         """
-        values = [p.normalize(label, value) for label, p, value in self._labelled(point)]
-        return self._assembled(values)
+        return self._assembled(self._normalized(point))
 
     def encode(self, point: object) -> np.ndarray:
         """Return the unit-cube coordinates of a point."""
-        return np.concatenate([p.encode(label, value) for label, p, value in self._labelled(point)])
+        return self._coordinates(self._normalized(point))
+
+    def _coordinates(self, values: list) -> np.ndarray:
+        parts = zip(self.parameters.values(), values, strict=True)
+        return np.array([unit for p, value in parts for unit in p.coordinates(value)])
 
     def place(self, point: object) -> np.ndarray:
         """Return the coordinates that stand for a point in a history: those of `encode`."""
@@ -129,10 +135,12 @@ class Space:
 
     def identity(self, point: object) -> bytes:
         """Return what two points have in common exactly where the user sees equal values."""
-        values = (p.normalize(label, value) for label, p, value in self._labelled(point))
-        # Adding zero makes one of the two zeros.
-        same = [value + 0.0 if isinstance(value, float) else value for value in values]
-        return repr(same).encode()
+        return _identity(self._normalized(point))
+
+    def resolve(self, point: object) -> tuple[Point, np.ndarray, bytes]:
+        """Return the point normalized, its coordinates and its identity, checked only once."""
+        values = self._normalized(point)
+        return self._assembled(values), self._coordinates(values), _identity(values)
 
     def decode(self, unit: np.ndarray) -> Point:
         """Return the point at unit-cube coordinates."""
@@ -208,3 +216,9 @@ class Space:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _identity(values: list) -> bytes:
+    # Adding zero makes one of the two zeros.
+    same = [value + 0.0 if isinstance(value, float) else value for value in values]
+    return repr(same).encode()
