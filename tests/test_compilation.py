@@ -60,10 +60,20 @@ def test_a_folder_that_cannot_be_made_is_gone_without(tmp_path, caplog):
     assert "compiled programs are not kept" in caplog.text
 
 
+@pytest.fixture
+def no_folder_set():
+    """Other tests of the same process may have told JAX of a folder."""
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", None)
+    yield
+    jax.config.update("jax_compilation_cache_dir", before)
+
+
 def no_home(*args, **kwargs):
     raise RuntimeError("could not determine the home directory")
 
 
+@pytest.mark.usefixtures("no_folder_set")
 @pytest.mark.parametrize("answer", [no_home, lambda *args, **kwargs: Path("~/.cache/infold")])
 def test_user_without_a_home_gets_a_warning_and_no_folder(answer, tmp_path, caplog, monkeypatch):
     """Versions of platformdirs differ in what they say about it."""

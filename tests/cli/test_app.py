@@ -28,7 +28,14 @@ ARGUMENTS = [
 
 
 def evaluations(path: Path) -> list:
-    return json.loads(path.read_text())["evaluations"]
+    """What the run file says about evaluations, but for times."""
+    lines = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+    times = ("told_at", "seconds", "diagnostics")
+    return [
+        {key: value for key, value in line.items() if key not in times}
+        for line in lines
+        if line.get("event") == "evaluation"
+    ]
 
 
 def test_lists_name_every_method_and_problem():

@@ -23,13 +23,13 @@ from infold.methods import by_name
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 CHEAP = {
-    "full_space": {"n_candidates": 64, "n_starts": 4, "max_iterations": 5},
+    "full_space": {"n_candidates": 64, "n_starts": 4, "search_iterations": 5},
     "mgpc": {
         "n_features": 1,
         "n_candidates": 64,
         "n_starts": 4,
-        "max_iterations": 5,
-        "max_search_iterations": 5,
+        "training_iterations": 5,
+        "search_iterations": 5,
     },
 }
 

@@ -157,19 +157,22 @@ def test_trouble_in_training_falls_back_step_by_step(rng, monkeypatch, caplog):
     assert suggestion.proposals[-1].diagnostics["fallback"] == "random"
 
 
-def test_trouble_in_additive_training_falls_back_step_by_step(rng, monkeypatch, caplog):
+def test_trouble_with_a_warm_start_is_met_with_a_fresh_one(rng, monkeypatch, caplog):
     data, method = history(rng), cheap("add", n_features=3)
-    fit, calls = additive_gp.fit, []
+    cache = method.suggest(data, 1, (0, 0)).cache
+    fit = additive_gp.fit
 
-    def fails_when_warm(data, **warm):
-        calls.append(warm)
-        return broken() if warm else fit(data)
+    def fails_when_warm(data, *, warm=None, curvature=None):
+        return fit(data) if warm is None else broken()
 
     monkeypatch.setattr(additive_gp, "fit", fails_when_warm)
-    suggestion = method.suggest(data, 1, (0, 0))
-    assert suggestion.proposals[-1].diagnostics["fallback"] == "fresh start"
+    with caplog.at_level(logging.WARNING):
+        (proposal,) = method.suggest(data, 1, (0, 1), cache).proposals
+    assert (proposal.by, proposal.diagnostics["fallback"]) == ("", "fresh start")
+    assert "add: on purpose; training again from a fresh start" in caplog.text
     monkeypatch.setattr(additive_gp, "fit", broken)
-    assert method.suggest(data, 2, (0, 0)).proposals[-1].diagnostics["fallback"] == "full_space"
+    proposals = method.suggest(data, 2, (0, 0)).proposals
+    assert [proposal.by for proposal in proposals] == ["full_space"] * 2
 
 
 def test_padding_of_the_last_group_is_not_searched(rng):

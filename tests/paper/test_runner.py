@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from infold import problems
+from infold.acquisition.functions import ProbabilityOfImprovement
+from infold.acquisition.lipschitz import LipschitzConstraint
+from infold.acquisition.regions import WholeCube
 from infold.paper import runner
 from infold.paper.store import Cell, Run, Store
 
@@ -49,28 +52,25 @@ def test_a_grid_has_every_cell_once_and_only_settings_that_methods_have():
 
 
 def test_a_cell_has_the_settings_of_its_name():
-    assert (
-        runner.method(Cell(problem="thomson", method="vae", acquisition="pi", n_features=2)).problem
-        == "thomson"
-    )
-    free = runner.method(
-        Cell(problem="thomson", method="mgp+orthogonal", acquisition="pi", n_features=2)
-    )
-    assert (free.weight_deviation, free.orthogonal, free.constrained, free.n_features) == (
-        None,
-        True,
-        False,
-        2,
-    )
-    assert runner.method(
-        Cell(problem="thomson", method="rembo+priors", acquisition="pi", n_features=2)
-    ).scaled_priors
+    def made(name):
+        return runner.method(Cell(problem="thomson", method=name, acquisition="pi", n_features=2))
+
+    assert made("vae").model.embedding.problem == "thomson"
+    free = made("mgp+orthogonal")
+    assert free.region == WholeCube()
+    assert free.acquisition == ProbabilityOfImprovement()
+    assert (free.model.weight_deviation, free.model.orthogonal) == (None, True)
+    assert free.model.n_features == 2
+    assert made("mgpc+paper").region == LipschitzConstraint(n_slopes=10)
+    assert made("rembo+priors").model.gp.scaled_priors
+    with pytest.raises(ValueError, match=r"rembo\+orthogonal: rembo has no setting"):
+        made("rembo+orthogonal")
 
 
 @pytest.mark.parametrize("name", ["mgpc", "dmgp", "hmgpc+orthogonal"])
 def test_the_papers_methods_take_values_as_they_are(name):
     (cell,) = runner.grid("thomson", [name], ["pi"], [0], [2])
-    assert not runner.method(cell).clip_outliers
+    assert not runner.method(cell).model.clip_outliers
 
 
 def test_runs_begin_with_ten_uniform_points_that_all_methods_share(reference):

@@ -29,7 +29,7 @@ def _learned(name: str, decoder: str) -> BayesianOptimization:
     )
 
 
-def _vae(problem: str) -> BayesianOptimization:
+def _vae(problem: str | None) -> BayesianOptimization:
     from infold.paper.vae import Autoencoder
 
     return BayesianOptimization(
