@@ -61,7 +61,11 @@ class Objective:
         return self.surface.predict(z)
 
     def _predictions(self, surface: SmoothSurface, z: Float[np.ndarray, "m d"]) -> Predictions:
-        padded = np.concatenate([z, np.repeat(z[-1:], -len(z) % self.batch, axis=0)])
+        missing = -len(z) % self.batch
+        padded = np.concatenate([z, np.repeat(z[-1:], missing, axis=0)]) if missing else z
+        if len(padded) == self.batch:
+            rows = surface.predict_with_gradients(padded)
+            return Predictions(*(array[: len(z)] for array in rows)) if missing else rows
         batches = np.split(padded, len(padded) // self.batch)
         parts = [surface.predict_with_gradients(batch) for batch in batches]
         return Predictions(*(np.concatenate(rows)[: len(z)] for rows in zip(*parts, strict=True)))

@@ -127,6 +127,8 @@ class FittedEmbedding(Fitted):
         return {"embedding": self.parameters, "gp": self.inner.state}
 
     def condition(self, history: History) -> "FittedEmbedding":
+        if not len(history.pending):
+            return self
         inner = self.inner.condition(located(self.maps, history))
         return replace(self, history=history, inner=inner)
 
@@ -159,16 +161,15 @@ def located(maps: Maps, history: History) -> History:
     way back from the point may not find that place, where clipping hides it.
     """
     x = history.everywhere
-    v = maps.place(x)
-    d = v.shape[1]
-    searched = [proposal.diagnostics.get("features") for proposal in history.proposals]
-    rows = [i for i, place in enumerate(searched) if place is not None and np.shape(place) == (d,)]
-    if rows:
-        places = np.clip(np.array([searched[i] for i in rows], dtype=np.float64), 0.0, 1.0)
-        distance = np.max(np.abs(maps.point(places) - x[rows]), axis=1)
-        for i, place, error in zip(rows, places, distance, strict=True):
-            if error < _SAME:
-                v[i] = place
+    d = maps.place(x[:0]).shape[1]
+    v = np.full((len(x), d), np.nan)
+    for i, proposal in enumerate(history.proposals):
+        place = proposal.diagnostics.get("features")
+        if place is not None and np.shape(place) == (d,):
+            v[i] = np.clip(np.asarray(place, dtype=np.float64), 0.0, 1.0)
+    error = np.max(np.abs(maps.point(v) - x), axis=1)
+    searched = error < _SAME  # NaN is not
+    v[~searched] = maps.place(x[~searched])
     n = len(history.y)
     return History(v[:n], history.y, v[n:])
 
