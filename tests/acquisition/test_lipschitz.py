@@ -4,17 +4,17 @@ import pytest
 import scipy.optimize
 
 from infold.acquisition.lipschitz import LipschitzBalls, LipschitzConstraint, lipschitz_balls
-from infold.models.features import FeatureSurface, LearnedFeatures
+from infold.models.features import FittedFeatures, LearnedFeatures
 from infold.models.full_space import FullSpaceGP
 from infold.models.joint import joint
 from infold.record import History
 
 
-def fitted_surface(rng, n=25, dimension=8, features=3) -> FeatureSurface:
+def fitted_features(rng, n=25, dimension=8, features=3) -> FittedFeatures:
     x = rng.uniform(size=(n, dimension))
     y = np.sin(x @ rng.normal(size=dimension))
     model = LearnedFeatures(n_features=features, training_iterations=30, weight_deviation=None)
-    return model.fit(History(x, y), (0,), {}).surface
+    return model.fit(History(x, y), (0,), {})
 
 
 @pytest.fixture
@@ -24,11 +24,11 @@ def region(rng) -> LipschitzBalls:
 
 def test_no_output_moves_more_than_the_constant_allows(rng):
     with jax.enable_x64(True):
-        surface = fitted_surface(rng)
-        constant = LipschitzConstraint().around(surface, rng).constant
+        fitted = fitted_features(rng)
+        constant = LipschitzConstraint().around(fitted.surface, rng).constant
 
         def mean(z):
-            return np.asarray(joint.decoder_mean(surface.model, surface.posterior, z, 8))
+            return np.asarray(joint.decoder_mean(fitted.fit.model, fitted.posterior, z, 8))
 
         a = rng.uniform(size=(10_000, 3))
         near = np.clip(a + 0.01 * rng.normal(size=a.shape), 0, 1)
@@ -40,7 +40,7 @@ def test_no_output_moves_more_than_the_constant_allows(rng):
 def test_constant_is_attained_not_invented(rng):
     """L is no larger than the largest slope of a dense sample, by more than its steps gain."""
     with jax.enable_x64(True):
-        surface = fitted_surface(rng)
+        surface = fitted_features(rng).surface
         constant = LipschitzConstraint().around(surface, rng).constant
         near = np.repeat(surface.data, 400, axis=0) + 0.05 * rng.normal(size=(10_000, 3))
         dense = surface.slopes(np.clip(near, 0, 1)).slope
@@ -49,7 +49,7 @@ def test_constant_is_attained_not_invented(rng):
 
 def test_gradients_of_the_slopes_match_finite_differences(rng):
     with jax.enable_x64(True):
-        surface = fitted_surface(rng)
+        surface = fitted_features(rng).surface
         z = np.clip(surface.data + 0.02, 0.0, 1.0)
         direction = rng.normal(size=z.shape)
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
@@ -62,7 +62,7 @@ def test_gradients_of_the_slopes_match_finite_differences(rng):
 
 def test_the_papers_constant_is_the_largest_slope_at_some_of_the_data(rng):
     with jax.enable_x64(True):
-        surface = fitted_surface(rng)
+        surface = fitted_features(rng).surface
         z = surface.data
         slopes = surface.slopes(z).slope
         some = [lipschitz_balls(surface.slopes, z, rng, 50, n_slopes=3) for _ in range(20)]

@@ -1,5 +1,4 @@
-"""The contract between models and whoever asks them: the suggestion loop, `Optimizer.model()`,
-reports.
+"""The contract between models and whoever asks them.
 
 A `Model` is a frozen dataclass of settings. `fit` returns a `Fitted`: predictions, and one or more
 `Surface`s on which the next point is searched. Points x are rows in the unit cube [0, 1]^D; z are
@@ -39,6 +38,9 @@ def kept_state(state: State | None, name: str) -> State:
 N_PROMISING = 5  # of the best evaluations, around which candidates are drawn
 
 
+MeanAndVariance = tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]
+
+
 class Predictions(NamedTuple):
     """Mean and variance of a response surface at m places, and their gradients there."""
 
@@ -63,9 +65,7 @@ class Surface(ABC):
     """Where z are inputs of which some are discrete: the way to those that can be evaluated."""
 
     @abstractmethod
-    def predict(
-        self, z: Float[np.ndarray, "m d"]
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    def predict(self, z: Float[np.ndarray, "m d"]) -> MeanAndVariance:
         """Return mean and variance at z."""
 
 
@@ -115,9 +115,7 @@ class Fitted(ABC):
     """Whether it is searched in a space of features, with `encode` and `decode`."""
 
     @abstractmethod
-    def predict(
-        self, x: Float[np.ndarray, "m D"]
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    def predict(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:
         """Return mean and variance of f at inputs x, in standardized units."""
 
     @property
@@ -145,7 +143,7 @@ class Fitted(ABC):
         """Return the input that stands for one place on each surface."""
         return places[0]
 
-    def leave_one_out(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    def leave_one_out(self) -> MeanAndVariance:
         """Return mean and variance of each value given all others, noise included, standardized."""
         raise ValueError(f"{type(self).__name__} has no leave-one-out predictions in closed form")
 
@@ -182,28 +180,13 @@ class InputSurface(Surface):
         self.y_min = float(np.min(y[history.succeeded]))
         self.rounding = history.rounding
 
-    def predict(
-        self, z: Float[np.ndarray, "m d"]
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    def predict(self, z: Float[np.ndarray, "m d"]) -> MeanAndVariance:
         return self.fitted.predict(z)
 
 
 def best_first(y: Float[np.ndarray, " n"]) -> np.ndarray:
     """Return the indices of the few smallest values."""
     return np.argsort(y)[:N_PROMISING]
-
-
-def with_lies(
-    history: History, y: Float[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, "m D"], Float[np.ndarray, " m"]]:
-    """Return all inputs, and values y with pending points at the best of them.
-
-    This is the constant liar of Ginsbourger et al. (2010). The lie takes the promise out of the
-    pending points and leaves that of the places beyond them. `docs/notes.md` compares it with the
-    values that the model predicts.
-    """
-    best = np.min(y[history.succeeded])
-    return history.everywhere, np.append(y, np.full(len(history.pending), best))
 
 
 def features(n_features: int | None, dimension: int) -> int:

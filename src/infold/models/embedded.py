@@ -21,8 +21,17 @@ from jaxtyping import Float
 
 from infold import _checks
 from infold.gp.outputs import PowerTransform, Standardization
-from infold.models.base import Fitted, State, Surface, features, kept_array, kept_state
-from infold.models.full_space import FittedGP, FullSpaceGP
+from infold.models.base import (
+    Fitted,
+    MeanAndVariance,
+    State,
+    Surface,
+    features,
+    kept_array,
+    kept_state,
+)
+from infold.models.full_space import FullSpaceGP
+from infold.models.likelihood import FittedByLikelihood
 from infold.record import History
 
 _SAME = 1e-9  # a place that was searched belongs to a point no further than this from its image
@@ -114,7 +123,7 @@ class FittedEmbedding(Fitted):
     outputs: Standardization | PowerTransform
     maps: Maps
     parameters: Float[np.ndarray, " p"]
-    inner: FittedGP
+    inner: FittedByLikelihood
 
     has_features: ClassVar[bool] = True
 
@@ -136,9 +145,7 @@ class FittedEmbedding(Fitted):
     def surfaces(self) -> Sequence[Surface]:
         return self.inner.surfaces
 
-    def predict(
-        self, x: Float[np.ndarray, "m D"]
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    def predict(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:
         return self.inner.predict(self.maps.place(x))
 
     def encode(self, x: Float[np.ndarray, "m D"]) -> list[np.ndarray]:
@@ -147,7 +154,7 @@ class FittedEmbedding(Fitted):
     def decode(self, places: Sequence[np.ndarray]) -> Float[np.ndarray, " D"]:
         return self.maps.point(places[0][None])[0]
 
-    def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
+    def leave_one_out(self) -> MeanAndVariance:
         return self.inner.leave_one_out()
 
     def describe(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The paper's joint model as a model to search: features, response surface, decoder."""
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
@@ -13,28 +13,23 @@ from jaxtyping import Float
 from infold import _checks
 from infold._types import Array
 from infold.gp import padding
-from infold.gp.outputs import Standardization, without_outliers
+from infold.gp.outputs import without_outliers
 from infold.models.base import (
     DecodedSurface,
-    Fitted,
-    Predictions,
+    MeanAndVariance,
     Slopes,
     State,
-    best_first,
     features,
     kept_array,
-    with_lies,
 )
-from infold.models.full_space import describe_training, split_columns
 from infold.models.joint import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
 from infold.models.joint.fit import evaluate
 from infold.models.joint.joint import JointPosterior
 from infold.models.joint.warp import expected_squash
+from infold.models.likelihood import FittedByLikelihood, GPSurface
 from infold.record import History
 
-_REACH = (
-    100.0  # of values above the others; less would hide high values that tell about the features
-)
+_REACH = 100.0  # limit of values; a lower one would hide high values that tell of the features
 _GROWTH = 1.1  # fresh starts are rarer where they cost more
 
 
@@ -122,6 +117,7 @@ class LearnedFeatures:
         last = float(len(history.y)) if due else restarted
         return FittedFeatures(
             fit=fitted,
+            trained=fitted.training,
             history=history,
             outputs=fitted.standardization,
             y=y,
@@ -135,14 +131,10 @@ class LearnedFeatures:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedFeatures(Fitted):
+class FittedFeatures(FittedByLikelihood):
     """A fitted joint model, searched in its feature space."""
 
     fit: Fit
-    history: History
-    outputs: Standardization
-    y: Float[np.ndarray, " n"]
-    posterior: JointPosterior
     restarted: float
     """Evaluations there were at the last fresh start."""
 
@@ -150,47 +142,27 @@ class FittedFeatures(Fitted):
     has_features: ClassVar[bool] = True
 
     @property
-    def targets(self) -> np.ndarray:
-        return self.y
-
-    @property
     def state(self) -> State:
-        training = self.fit.training
-        return {
-            "parameters": training.flat,
-            "curvature": training.curvature,
-            "restarted": np.asarray(self.restarted),
-        }
+        return {**super().state, "restarted": np.asarray(self.restarted)}
 
-    def condition(self, history: History) -> "FittedFeatures":
-        """Condition both GPs: the decoder on pending points as they are, the surface with a lie."""
-        if not len(history.pending):
-            return self
-        data = joint.make_data(self.fit.model, *with_lies(history, self.y))
-        posterior = evaluate(self.fit.model, self.fit.training.flat, data)[2]
-        return replace(self, history=history, posterior=posterior)
+    @functools.cached_property
+    def surface(self) -> "FeatureSurface":
+        """The response surface over the features."""
+        model = self.fit.model
+        plain = self.surface_over(
+            np.asarray(self.posterior.z)[: len(self.history.everywhere)],
+            functools.partial(_predict, model, self.posterior),
+            functools.partial(_predict_with_gradients, model, self.posterior),
+        )
+        dimension = self.history.dimension
+        columns = functools.partial(_slopes, model, self.posterior, dimension=dimension)
+        return FeatureSurface(**vars(plain), slope_columns=columns)
 
     @property
     def surfaces(self) -> "list[FeatureSurface]":
         return [self.surface]
 
-    @functools.cached_property
-    def surface(self) -> "FeatureSurface":
-        """The response surface over the features."""
-        data = np.asarray(self.posterior.z)[: len(self.history.everywhere)]
-        return FeatureSurface(
-            model=self.fit.model,
-            posterior=self.posterior,
-            dimension=self.history.dimension,
-            upper=np.ones(data.shape[1]),
-            data=data,
-            promising=data[best_first(self.y)],
-            y_min=float(np.min(self.y[self.history.succeeded])),
-        )
-
-    def predict(
-        self, x: Float[np.ndarray, "m D"]
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    def predict(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:
         return self.surface.predict(self.fit.encode(x))
 
     def encode(self, x: Float[np.ndarray, "m D"]) -> list[np.ndarray]:
@@ -202,44 +174,38 @@ class FittedFeatures(Fitted):
         mean, variance = _decode(self.fit.model, self.posterior, places[0][None], dimension)
         return expected_squash(np.asarray(mean), np.asarray(variance))[0]
 
-    def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def _size(self) -> int:
+        return len(self.trained.posterior.z)
+
+    def _infer(self, x: np.ndarray, y: np.ndarray, size: int) -> JointPosterior:
+        """Condition both GPs: the decoder on all inputs, the response surface on all values."""
+        data = joint.make_data(self.fit.model, x, y, size)
+        return evaluate(self.fit.model, self.trained.flat, data)[2]
+
+    def _leave_one_out(self) -> tuple[Array, Array]:
         """Leave out values. The encoder has seen all of them, so this is too optimistic."""
-        n = len(self.y)
-        padded = padding.pad_rows(self.y, len(self.fit.posterior.z))
-        mean, variance = joint.leave_one_out(self.fit.posterior, padded)
-        return np.asarray(mean)[:n], np.asarray(variance)[:n]
+        padded = padding.pad_rows(self.y, self._size)
+        return joint.leave_one_out(self.trained.posterior, padded)
+
+    @property
+    def _noise(self) -> Array:
+        return self.trained.posterior.params.response_noise
 
     def describe(self) -> dict[str, Any]:
-        return {
-            **describe_training(self.fit.training),
-            "noise": float(np.exp(self.fit.params.log_noise[0])),
-            "feature_spread": float(np.mean(np.std(self.surface.data, axis=0))),
-        }
+        spread = float(np.mean(np.std(self.surface.data, axis=0)))
+        return {**super().describe(), "feature_spread": spread}
 
 
 @dataclass(eq=False, kw_only=True)
-class FeatureSurface(DecodedSurface):
+class FeatureSurface(GPSurface, DecodedSurface):
     """The response surface over the features, and the decoder's slopes."""
 
-    model: JointModel
-    posterior: JointPosterior
-    dimension: int
-    upper: Float[np.ndarray, " d"]
-    data: Float[np.ndarray, "n d"]
-    promising: Float[np.ndarray, "k d"]
-    y_min: float
-
-    def predict(
-        self, z: Float[np.ndarray, "m d"]
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
-        mean, variance = np.asarray(_predict(self.model, self.posterior, z))
-        return mean, variance
-
-    def predict_with_gradients(self, z: Float[np.ndarray, "m d"]) -> Predictions:
-        return split_columns(_predict_with_gradients(self.model, self.posterior, z))
+    slope_columns: Callable[[np.ndarray], Array]
+    """Largest slope, largest output and gradient of the slope as columns."""
 
     def slopes(self, z: Float[np.ndarray, "m d"]) -> Slopes:
-        columns = np.asarray(_slopes(self.model, self.posterior, z, self.dimension))
+        columns = np.asarray(self.slope_columns(z))
         return Slopes(slope=columns[:, 0], output=columns[:, 1], gradient=columns[:, 2:])
 
 

@@ -7,8 +7,7 @@ values.
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -16,21 +15,14 @@ import numpy as np
 from jaxtyping import Float
 
 from infold import _checks
+from infold._types import Array
 from infold.gp import padding
 from infold.gp.outputs import PowerTransform, Standardization, without_outliers
-from infold.gp.training import Trained
 from infold.models import regression
-from infold.models.base import (
-    Fitted,
-    Predictions,
-    SmoothSurface,
-    State,
-    best_first,
-    kept_array,
-    with_lies,
-)
+from infold.models.base import MeanAndVariance, State, kept_array
+from infold.models.likelihood import FittedByLikelihood, GPSurface
 from infold.models.regression import Regression, RegressionPosterior
-from infold.record import History, Rounding
+from infold.record import History
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,103 +71,42 @@ class FullSpaceGP:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedGP(Fitted):
+class FittedGP(FittedByLikelihood):
     """A fitted GP on the inputs."""
 
     gp: Regression
-    history: History
-    outputs: PowerTransform | Standardization
-    y: Float[np.ndarray, " n"]
-    """Standardized values of the evaluations."""
-    trained: Trained
-    posterior: RegressionPosterior
-
-    @property
-    def targets(self) -> np.ndarray:
-        return self.y
-
-    @property
-    def state(self) -> State:
-        return {"parameters": self.trained.flat, "curvature": self.trained.curvature}
-
-    def condition(self, history: History) -> "FittedGP":
-        if not len(history.pending):
-            return self
-        size = padding.bucket_size(len(self.y) + len(history.pending))
-        size = max(size, len(self.trained.posterior.data.y))
-        data = regression.make_data(*with_lies(history, self.y), size)
-        posterior = regression.evaluate(self.gp, self.trained.flat, data)[2]
-        return replace(self, history=history, posterior=posterior)
-
-    @property
-    def surfaces(self) -> "list[GPSurface]":
-        return [self.surface]
 
     @functools.cached_property
-    def surface(self) -> "GPSurface":
+    def surface(self) -> GPSurface:
         """The GP over its inputs."""
-        history = self.history
-        return GPSurface(
-            gp=self.gp,
-            posterior=self.posterior,
-            upper=np.ones(history.dimension),
-            data=history.everywhere,
-            promising=history.x[best_first(self.y)],
-            y_min=float(np.min(self.y[history.succeeded])),
-            rounding=history.rounding,
+        return self.surface_over(
+            self.history.everywhere,
+            functools.partial(_predict, self.gp, self.posterior),
+            functools.partial(_predict_with_gradients, self.gp, self.posterior),
+            self.history.rounding,
         )
 
-    def predict(
-        self, x: Float[np.ndarray, "m D"]
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    @property
+    def surfaces(self) -> list[GPSurface]:
+        return [self.surface]
+
+    def predict(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:
         return self.surface.predict(x)
 
-    def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
-        posterior = self.trained.posterior
-        mean, variance = regression.leave_one_out(self.gp, posterior)
-        return np.asarray(mean)[: len(self.y)], np.asarray(variance)[: len(self.y)]
+    @property
+    def _size(self) -> int:
+        return len(self.trained.posterior.data.y)
 
-    def describe(self) -> dict[str, Any]:
-        return {**describe_training(self.trained), "noise": float(self.posterior.params.noise)}
+    def _infer(self, x: np.ndarray, y: np.ndarray, size: int) -> RegressionPosterior:
+        data = regression.make_data(x, y, size)
+        return regression.evaluate(self.gp, self.trained.flat, data)[2]
 
+    def _leave_one_out(self) -> tuple[Array, Array]:
+        return regression.leave_one_out(self.gp, self.trained.posterior)
 
-@dataclass(eq=False, kw_only=True)
-class GPSurface(SmoothSurface):
-    """The predictions of the GP over its inputs."""
-
-    gp: Regression
-    posterior: RegressionPosterior
-    upper: Float[np.ndarray, " d"]
-    data: Float[np.ndarray, "n d"]
-    promising: Float[np.ndarray, "k d"]
-    y_min: float
-    rounding: Rounding | None = None
-
-    def predict(
-        self, z: Float[np.ndarray, "m d"]
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
-        mean, variance = np.asarray(_predict(self.gp, self.posterior, z))
-        return mean, variance
-
-    def predict_with_gradients(self, z: Float[np.ndarray, "m d"]) -> Predictions:
-        return split_columns(_predict_with_gradients(self.gp, self.posterior, z))
-
-
-def describe_training(trained: Trained) -> dict[str, Any]:
-    """Say how training went."""
-    return {
-        "log_likelihood": trained.log_likelihood,
-        "converged": trained.converged,
-        "start": trained.start,
-        "n_likelihoods": trained.n_likelihoods,
-    }
-
-
-def split_columns(columns: Float[jax.Array, "m c"]) -> Predictions:
-    """Split the columns of `exact.predict_with_gradients`: one copy from the device."""
-    array = np.asarray(columns)
-    d = (array.shape[1] - 2) // 2
-    return Predictions(array[:, 0], array[:, 1], array[:, 2 : 2 + d], array[:, 2 + d :])
+    @property
+    def _noise(self) -> Array:
+        return self.posterior.params.noise
 
 
 @functools.partial(jax.jit, static_argnums=0)
