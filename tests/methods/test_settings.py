@@ -70,7 +70,7 @@ def test_a_setting_that_is_gone_is_left_out_with_a_warning(caplog):
     ],
 )
 def test_a_file_names_nothing_but_infolds_own_settings(data):
-    with pytest.raises(ValueError, match="kind|n_starts"):
+    with pytest.raises(ValueError, match=r"kind|n_starts"):
         methods.from_json(data)
 
 

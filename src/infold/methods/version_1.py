@@ -71,8 +71,8 @@ def cache_of(cache: dict[str, np.ndarray]) -> Cache:
             if old in cache:
                 state[new] = cache[old]
     features, full_space, additive = by_owner.values()
-    if "restarted" in cache and cache["restarted"].shape == (1,):
-        features["restarted"] = cache["restarted"][0]
+    if "restarted" in cache:
+        features["restarted"] = cache["restarted"]
     if "embedding" in cache:
         return {"model": {"embedding": cache["embedding"], "gp": full_space}}
     if features or additive:
