@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from infold import Categorical, Float, Int, Space
+from infold.acquisition.discrete import known
 from infold.record import Ask, Evaluation, History, Pending, Proposal, Record, to_frame
 
 SPACE = Space.of({"x": Float(0, 1), "n": Int(0, 9), "kind": Categorical(["a", "b"])})
@@ -82,7 +83,7 @@ def test_history_knows_what_the_space_snaps_to(rng):
     units = rng.uniform(size=(200, space.dimension))
     places = np.array([space.encode(space.decode(unit)) for unit in units])
     history = History(places, np.zeros(200))
-    assert np.all(history.knows(space.rounding.snap(units)))
+    assert np.all(known(space.rounding.snap(units), history.everywhere))
 
 
 @pytest.mark.parametrize("named", [True, False])

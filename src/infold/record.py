@@ -196,11 +196,6 @@ class History:
         """Return all points, evaluated and pending."""
         return np.concatenate([self.x, self.pending])
 
-    def knows(self, x: np.ndarray) -> np.ndarray:
-        """Return which rows of x have been evaluated or are pending, compared exactly."""
-        known = {row.tobytes() for row in self.everywhere}
-        return np.array([row.tobytes() in known for row in np.ascontiguousarray(x)], dtype=bool)
-
     def with_pending(self, x: np.ndarray, proposals: tuple[Proposal, ...] = ()) -> "History":
         """Return the history with further pending points."""
         x = np.atleast_2d(x)

@@ -55,14 +55,14 @@ def test_known_points_and_worthless_ones_come_last(rng):
     x = rng.uniform(size=space.dimension)
 
     def worth(x):
-        return np.where(data.knows(x), 5.0, 1.0)
+        return np.where(discrete.known(x, data.x), 5.0, 1.0)
 
     chosen, value = discrete.choose(x, data, space.rounding, worth, rng)
     np.testing.assert_array_equal(chosen, every[3])
     assert value == 1.0
 
     def undefined(x):
-        return np.where(data.knows(x), 5.0, np.nan)
+        return np.where(discrete.known(x, data.x), 5.0, np.nan)
 
     chosen, value = discrete.choose(x, data, space.rounding, undefined, rng)
     assert value == 5.0

@@ -10,7 +10,8 @@ import pytest
 
 from infold import Categorical, Float, Int, Optimizer, Space, methods
 from infold.acquisition import discrete
-from infold.methods import RandomSearch
+from infold.acquisition.lipschitz import LipschitzConstraint
+from infold.methods import BayesianOptimization, RandomSearch
 from infold.models import additive_gp, features, regression
 from infold.paper.trust_constr import with_trust_constr
 from infold.record import History
@@ -378,7 +379,7 @@ def test_one_compilation_per_bucket_and_program(rng):
         ("mgpc", {"acquisition": "kg"}, "acquisition = 'kg': expected one of ei, pi, ucb"),
         ("mgpc", {"n_features": 0}, "n_features = 0: expected a whole number of at least 1"),
         ("mgpc", {"solver": "newton"}, "setting of mgpc = 'solver': expected one of"),
-        ("mgpc", {"beta": 2.0}, "beta = 2.0: expected it with acquisition = 'ucb' alone"),
+        ("mgpc", {"beta": 2.0}, "beta = 2.0: ei has no such setting"),
         (
             "mgpc",
             {"weight_deviation": 0.0},
@@ -406,3 +407,32 @@ def test_more_features_than_inputs_are_named(rng):
         ValueError, match="n_features = 8: expected at most the dimension of the space, 7"
     ):
         methods.by_name("mgpc", n_features=8).suggest(history(rng), 1, (0, 0))
+
+
+@pytest.mark.parametrize("name", ["full_space", "mgpc", "add", "rembo"])
+def test_known_points_of_a_discrete_space_are_not_suggested_while_there_are_others(name, rng):
+    """Suggested all the same, they would be replaced by random ones."""
+    space = Space({"n": Int(0, 3), "m": Int(0, 3)})
+    every = [space.place({"n": n, "m": m}) for n in range(4) for m in range(4)]
+    order = rng.permutation(16)
+    effort = {"n_candidates": 500} if name == "full_space" else {"n_features": 1}
+    method = cheap(name, **effort)
+    for n in range(4, 16):
+        x = np.array([every[i] for i in order[:n]])
+        y = np.sum((x - 0.4) ** 2, axis=1)
+        (unit,) = method.suggest(History(x, y, rounding=space.rounding), 1, (0, n)).x
+        assert not discrete.known(unit[None], x)[0]
+
+
+def test_a_region_that_the_model_cannot_have_is_refused_at_once():
+    with pytest.raises(ValueError, match="expected a model with a decoder, such as LearnedFeat"):
+        BayesianOptimization(region=LipschitzConstraint())
+
+
+def test_each_point_of_a_batch_has_its_own_seconds(rng):
+    proposals = cheap("full_space").suggest(history(rng), 3, (0, 0)).proposals
+    assert ["fit" in proposal.diagnostics["seconds"] for proposal in proposals] == [
+        True,
+        False,
+        False,
+    ]

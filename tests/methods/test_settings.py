@@ -3,6 +3,7 @@
 import json
 import logging
 import pickle
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 from infold import methods
+from infold.acquisition import functions
 from infold.acquisition.functions import UpperConfidenceBound
-from infold.methods import BayesianOptimization, version_1
+from infold.methods import BayesianOptimization, settings, version_1
 from infold.models.features import LearnedFeatures
 from infold.paper.trust_constr import TrustConstr, with_trust_constr
 
@@ -122,3 +124,36 @@ def test_caches_of_version_1_find_their_owners():
     assert upgraded["fallback"]["model"]["parameters"] is c
     embedded = version_1.cache_of({"embedding": d, "full_space": a, "places": c})
     assert embedded == {"model": {"embedding": d, "gp": {"parameters": a}}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Team:
+    """A method that contains methods."""
+
+    experts: tuple = (methods.by_name("full_space"), methods.by_name("mgpc"))
+    patience: int = 3
+
+
+def test_methods_inside_methods_are_changed_written_and_read(monkeypatch):
+    monkeypatch.setitem(settings._HOMES, "Team", Team.__module__)
+    monkeypatch.setitem(sys.modules, Team.__module__, sys.modules[__name__])
+    team = Team(experts=(methods.by_name("full_space"), methods.by_name("mgpc", n_features=4)))
+    assert {"patience", "transform", "n_features"} <= set(settings.names(team))
+    smaller = methods.changed(team, {"n_features": 2, "n_starts": 3})
+    assert [expert.search.n_starts for expert in smaller.experts] == [3, 3]
+    assert smaller.experts[1].model.n_features == 2
+    assert methods.from_json(json.loads(json.dumps(methods.to_json(smaller)))) == smaller
+
+
+def test_an_acquisition_function_is_added_in_one_place(monkeypatch):
+    """Its settings are known by name, and it is written to files, by being listed."""
+    for name, function in functions.FUNCTIONS.items():
+        method = methods.by_name("mgpc", acquisition=name)
+        assert isinstance(method.acquisition, function)
+        assert set(settings.names(method.acquisition)) <= set(methods.settings_of("mgpc"))
+        assert methods.from_json(methods.to_json(method)) == method
+
+
+def test_numbers_of_numpy_are_written_as_numbers():
+    team = Team(experts=(), patience=np.int64(2))
+    assert json.dumps(settings._plain(team.patience)) == "2"

@@ -1,20 +1,36 @@
-"""Discrete parameters of models that search a space of features: decoded points are rounded, and
-vary.
+"""Discrete parameters: what is searched can be evaluated, and what is known is not searched again.
 
-Models on the inputs themselves search discrete coordinates directly (`infold.acquisition.search`).
-Elsewhere rounding moves a point away from the features that were searched for. What it is worth
-there, and what others would be, the model can tell: `choose` compares.
+Between discrete values the acquisition function says nothing, and a maximum there, rounded to a
+known point, would be found again and again. So models on the inputs themselves are searched among
+rounded candidates, along continuous coordinates alone (`new_candidates`). Models with features
+decode a point, and rounding moves it away from the features that were searched for. What it is
+worth there, and what others would be, the model can tell: `choose` compares.
 """
 
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from infold.record import History, Rounding
 
 _N_BEST = 5  # data whose discrete coordinates are tried
 _N_VARIATIONS = 50  # of each of them
+
+
+def known(x: Float[np.ndarray, "m D"], data: Float[np.ndarray, "n D"]) -> Bool[np.ndarray, " m"]:
+    """Tell which rows of x are rows of the data, compared exactly."""
+    rows = {row.tobytes() for row in np.ascontiguousarray(data)}
+    return np.array([row.tobytes() in rows for row in np.ascontiguousarray(x)], dtype=bool)
+
+
+def new_candidates(
+    candidates: Float[np.ndarray, "m D"], rounding: Rounding, data: Float[np.ndarray, "n D"]
+) -> Float[np.ndarray, "k D"]:
+    """Return the candidates rounded, without those among the data unless all are."""
+    rounded = rounding.snap(candidates)
+    new = ~known(rounded, data)
+    return rounded[new] if np.any(new) else rounded
 
 
 def choose(
@@ -31,7 +47,7 @@ def choose(
     candidates = rounded_variations(x, history, rounding, rng)
     values = worth(candidates)
     # First what is a number, then what is not known, then the larger.
-    order = np.lexsort((values, ~history.knows(candidates), np.isfinite(values)))
+    order = np.lexsort((values, ~known(candidates, history.everywhere), np.isfinite(values)))
     return candidates[order[-1]], float(values[order[-1]])
 
 

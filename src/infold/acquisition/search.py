@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from infold import _checks
+from infold.acquisition.discrete import new_candidates
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.regions import Region
 from infold.models.base import Predictions, SmoothSurface, Surface
@@ -107,16 +108,11 @@ class Search:
         return Objective(acquisition, surface, min(self.n_starts, _BATCH))
 
     def maximize(self, objective: Objective, region: Region, rng: np.random.Generator) -> Found:
-        """Return the best point of the region that was found.
-
-        Between discrete values the acquisition function says nothing, and a maximum there, rounded
-        to a known point, would be found again and again. So discrete coordinates are searched among
-        the candidates alone.
-        """
+        """Return the best point of the region that was found."""
         candidates = self._candidates(objective.surface, region, rng)
         rounding = objective.surface.rounding
         if rounding is not None:
-            candidates = rounding.snap(candidates)
+            candidates = new_candidates(candidates, rounding, objective.surface.data)
         starts = best_starts(objective.value, candidates, self.n_starts)
         return self.climb(objective, region, starts, rng)
 

@@ -19,6 +19,7 @@ from infold._precision import float64
 from infold._threads import one_blas_thread_when_small
 from infold.acquisition import discrete
 from infold.acquisition.functions import Acquisition, ExpectedImprovement
+from infold.acquisition.lipschitz import LipschitzConstraint
 from infold.acquisition.regions import Region, RegionSettings, WholeCube
 from infold.acquisition.search import Found, Objective, Search
 from infold.methods.base import Cache, Key, Suggestion
@@ -58,6 +59,13 @@ class BayesianOptimization:
         for name, kind in expected.items():
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: expected a {kind.__name__}")
+        if isinstance(self.region, LipschitzConstraint) and not getattr(
+            self.model, "has_decoder", False
+        ):
+            raise ValueError(
+                f"region = {self.region!r}: expected a model with a decoder, such as "
+                f"LearnedFeatures, and not {type(self.model).__name__}"
+            )
 
     @property
     def _label(self) -> str:
@@ -80,6 +88,8 @@ class BayesianOptimization:
             cache["model"] = fitted.state
             training = {**fitted.describe(), "fallback": fallback}
             for i in range(q):
+                if i > 0:
+                    clock = Stopwatch()
                 rng = np.random.default_rng([*key, *fitted.stream, i])
                 x, diagnostics = self._choose(fitted, history, rng, clock)
                 diagnostics = {**training, **diagnostics, "seconds": dict(clock.seconds)}
@@ -91,7 +101,7 @@ class BayesianOptimization:
             rest = self._fall_back(error, history, q - len(points), key, cache)
             points += list(rest.x)
             proposals += rest.proposals
-            fitted = fitted or rest.fitted
+            fitted = rest.fitted if fitted is None else fitted
         return Suggestion(np.stack(points), tuple(proposals), cache, fitted)
 
     @float64

@@ -1,5 +1,6 @@
 """Methods by name."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -90,8 +91,9 @@ def settings_of(name: str) -> tuple[str, ...]:
     found = [setting for setting in settings.names(method) if setting != "name"]
     if isinstance(method, BayesianOptimization):
         found.append("acquisition")
-        found += [f for f in settings.names(functions.UpperConfidenceBound()) if f not in found]
-    return tuple(found)
+        of_functions = [settings.names(function()) for function in functions.FUNCTIONS.values()]
+        found += itertools.chain.from_iterable(of_functions)
+    return tuple(dict.fromkeys(found))
 
 
 def by_name(name: str, **given: Any) -> Method:
@@ -111,7 +113,7 @@ def by_name(name: str, **given: Any) -> Method:
         given["acquisition"] = functions.by_name(acquisition)
     made = settings.changed(method, given)
     for key in given.keys() - set(settings.names(made)) - {"acquisition"}:
-        raise ValueError(f"{key} = {given[key]!r}: expected it with acquisition = 'ucb' alone")
+        raise ValueError(f"{key} = {given[key]!r}: {acquisition or 'ei'} has no such setting")
     return made
 
 

@@ -10,7 +10,10 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from infold import _checks
+from infold.acquisition.functions import FUNCTIONS
 
 S = TypeVar("S")
 _log = logging.getLogger(__name__)
@@ -19,17 +22,15 @@ _HOMES = {
     "Autoencoder": "infold.paper.vae",
     "BayesianOptimization": "infold.methods.bayesian",
     "EmbeddedGP": "infold.models.embedded",
-    "ExpectedImprovement": "infold.acquisition.functions",
     "FullSpaceGP": "infold.models.full_space",
     "LearnedFeatures": "infold.models.features",
     "LipschitzConstraint": "infold.acquisition.lipschitz",
-    "ProbabilityOfImprovement": "infold.acquisition.functions",
     "RandomSearch": "infold.methods.random",
     "RandomSubspace": "infold.models.embedded",
     "Search": "infold.acquisition.search",
     "TrustConstr": "infold.paper.trust_constr",
-    "UpperConfidenceBound": "infold.acquisition.functions",
     "WholeCube": "infold.acquisition.regions",
+    **{function.__name__: function.__module__ for function in FUNCTIONS.values()},
 }
 
 
@@ -37,27 +38,34 @@ def _nests(value: object) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
+def _inside(settings: object) -> Iterator[tuple[str, Any]]:
+    for field in dataclasses.fields(settings):  # type: ignore[arg-type]
+        yield field.name, getattr(settings, field.name)
+
+
 def names(settings: object) -> Iterator[str]:
     """Give the names of all settings, those of settings inside included."""
-    for field in dataclasses.fields(settings):  # type: ignore[arg-type]
-        value = getattr(settings, field.name)
+    for name, value in _inside(settings):
+        nested = [part for part in value if _nests(part)] if isinstance(value, tuple) else []
         if _nests(value):
-            yield from names(value)
-        else:
-            yield field.name
+            nested = [value]
+        for part in nested:
+            yield from names(part)
+        if not nested:
+            yield name
 
 
 def changed(settings: S, given: Mapping[str, Any]) -> S:
     """Return the settings with the given ones in place, wherever they are inside."""
     changes = {}
-    for field in dataclasses.fields(settings):  # type: ignore[arg-type]
-        value = getattr(settings, field.name)
-        if field.name in given:
-            value = given[field.name]
-        if _nests(value):
-            value = changed(value, given)
-        if value is not getattr(settings, field.name):
-            changes[field.name] = value
+    for name, value in _inside(settings):
+        new = given.get(name, value)
+        if _nests(new):
+            new = changed(new, given)
+        elif isinstance(new, tuple):
+            new = tuple(changed(part, given) if _nests(part) else part for part in new)
+        if new is not value:
+            changes[name] = new
     if not changes:
         return settings
     return dataclasses.replace(settings, **changes)  # type: ignore[type-var]
@@ -71,10 +79,15 @@ def to_json(settings: object) -> dict[str, Any]:
     kind = type(settings).__name__
     if _HOMES.get(kind) != type(settings).__module__:
         raise ValueError(f"{kind} is not one of infold's own: a file cannot hold it")
-    fields = dataclasses.fields(settings)  # type: ignore[arg-type]
-    values = ((field.name, getattr(settings, field.name)) for field in fields)
-    plain = {name: to_json(value) if _nests(value) else value for name, value in values}
-    return {"kind": kind, **plain}
+    return {"kind": kind, **{name: _plain(value) for name, value in _inside(settings)}}
+
+
+def _plain(value: Any) -> Any:
+    if _nests(value):
+        return to_json(value)
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def from_json(data: object) -> Any:
@@ -86,15 +99,17 @@ def from_json(data: object) -> Any:
     known = {field.name for field in dataclasses.fields(made)}
     restored = {}
     for name, value in data.items():
-        if name == "kind":
-            continue
-        if name not in known:
+        if name in known:
+            restored[name] = _restored(value)
+        elif name != "kind":
             _log.warning("%s has no setting %s any more; it is left out", kind, name)
-            continue
-        if isinstance(value, dict):
-            value = from_json(value)
-        restored[name] = tuple(value) if isinstance(value, list) else value
     try:
         return made(**restored)
     except TypeError as error:
         raise ValueError(f"{kind}: {error}") from error
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, dict):
+        return from_json(value)
+    return tuple(_restored(part) for part in value) if isinstance(value, list) else value

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infold import _checks
+from infold._precision import float64
 from infold._types import Array
 from infold.gp import exact, padding
 from infold.gp.outputs import Standardization
@@ -37,6 +38,7 @@ class AdditiveGP:
         if self.n_features is not None:
             _checks.at_least("n_features", self.n_features, 1)
 
+    @float64
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedAdditive":
         """Train from the last parameters, or from fresh ones where there are none."""
         outputs = Standardization.of(history.imputed)
@@ -64,6 +66,7 @@ class FittedAdditive(FittedByLikelihood):
     group_size: int
 
     @property
+    @float64
     def surfaces(self) -> list[GPSurface]:
         history = self.history
         best = history.x[np.nanargmin(history.y)]
@@ -85,6 +88,7 @@ class FittedAdditive(FittedByLikelihood):
             for group in range(len(data))
         ]
 
+    @float64
     def predict(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:
         """Return mean and variance of the sum of all components."""
         grouped = additive_gp.grouped(x, self.group_size)

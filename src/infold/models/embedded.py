@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infold import _checks
+from infold._precision import float64
 from infold.gp.outputs import PowerTransform, Standardization
 from infold.models.base import (
     Fitted,
@@ -95,6 +96,7 @@ class EmbeddedGP:
         if self.n_features is not None:
             _checks.at_least("n_features", self.n_features, 1)
 
+    @float64
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedEmbedding":
         """Fit the GP to the places of the evaluations."""
         dimension = history.dimension

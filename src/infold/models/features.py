@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infold import _checks
+from infold._precision import float64
 from infold._types import Array
 from infold.gp import padding
 from infold.gp.outputs import without_outliers
@@ -41,6 +42,7 @@ class LearnedFeatures:
     objective.
     """
 
+    has_decoder: ClassVar[bool] = True
     decoder: str = "full"
     """full, hierarchical or shared."""
     n_features: int | None = None
@@ -87,6 +89,7 @@ class LearnedFeatures:
             priors=Priors(weight_deviation=self.weight_deviation),
         )
 
+    @float64
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedFeatures":
         """Train from the last parameters, at times from fresh ones too; the likelier win."""
         model = self.joint_model(history.dimension)
@@ -168,6 +171,7 @@ class FittedFeatures(FittedByLikelihood):
     def encode(self, x: Float[np.ndarray, "m D"]) -> list[np.ndarray]:
         return [self.fit.encode(x)]
 
+    @float64
     def decode(self, places: Sequence[np.ndarray]) -> Float[np.ndarray, " D"]:
         """Return the expected input, Φ(μ / √(1 + σ²)), at one place."""
         dimension = self.history.dimension
@@ -204,6 +208,7 @@ class FeatureSurface(GPSurface, DecodedSurface):
     slope_columns: Callable[[np.ndarray], Array]
     """Largest slope, largest output and gradient of the slope as columns."""
 
+    @float64
     def slopes(self, z: Float[np.ndarray, "m d"]) -> Slopes:
         columns = np.asarray(self.slope_columns(z))
         return Slopes(slope=columns[:, 0], output=columns[:, 1], gradient=columns[:, 2:])

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infold import _checks
+from infold._precision import float64
 from infold._types import Array
 from infold.gp import padding
 from infold.gp.outputs import PowerTransform, Standardization, without_outliers
@@ -46,6 +47,7 @@ class FullSpaceGP:
         """Settings of the GP itself."""
         return Regression(scaled_priors=self.scaled_priors, learn_variance=not self.scaled_priors)
 
+    @float64
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedGP":
         """Train from the last parameters, or from the modes of the priors where there are none."""
         values = without_outliers(history.imputed) if self.clip_outliers else history.imputed

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from infold._precision import float64
 from infold._types import Array
 from infold.gp import padding
 from infold.gp.outputs import PowerTransform, Standardization
@@ -49,6 +50,7 @@ class FittedByLikelihood(Fitted):
         """The best value so far, standardized."""
         return float(np.min(self.y[self.history.succeeded]))
 
+    @float64
     def condition(self, history: History) -> "FittedByLikelihood":
         """Condition on pending points, with a lie in place of their values."""
         if not len(history.pending):
@@ -70,6 +72,7 @@ class FittedByLikelihood(Fitted):
     def _leave_one_out(self) -> tuple[Array, Array]:
         """Return mean and variance of each value given all others, padded."""
 
+    @float64
     def leave_one_out(self) -> MeanAndVariance:
         mean, variance = self._leave_one_out()
         n = len(self.y)
@@ -122,10 +125,12 @@ class GPSurface(SmoothSurface):
     gradients: Callable[[np.ndarray], Array]
     """The columns of `exact.predict_with_gradients`: one copy from the device."""
 
+    @float64
     def predict(self, z: Float[np.ndarray, "m d"]) -> MeanAndVariance:
         mean, variance = np.asarray(self.predictions(z))
         return mean, variance
 
+    @float64
     def predict_with_gradients(self, z: Float[np.ndarray, "m d"]) -> Predictions:
         array = np.asarray(self.gradients(z))
         d = z.shape[1]
