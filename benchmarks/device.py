@@ -12,13 +12,14 @@ from timing import first_call, median_seconds
 
 from infold import methods, problems
 from infold.gp.outputs import Standardization
-from infold.methods import FullSpace
 from infold.models import regression
+from infold.models.features import LearnedFeatures
+from infold.models.full_space import FullSpaceGP
 from infold.models.joint import joint
 from infold.models.joint.fit import evaluate
 from infold.record import History
 
-_GP = FullSpace().gp
+_GP = FullSpaceGP().gp
 REPEATS = 5
 
 
@@ -33,7 +34,7 @@ def data(n: int) -> tuple[np.ndarray, np.ndarray]:
 def likelihoods(x: np.ndarray, y: np.ndarray) -> list[float]:
     """Median seconds of one likelihood with its gradient, for `mgpc` and for `full_space`."""
     y = Standardization.of(y).apply(y)
-    model = methods.by_name("mgpc").model(x.shape[1])
+    model = LearnedFeatures().joint_model(x.shape[1])
     params = joint.initial_params(model, x, np.random.default_rng(0))
     feature = jax.device_put((joint.flatten(params), joint.make_data(model, x, y)))
     full = jax.device_put((regression.initial_params(_GP, x.shape[1]), regression.make_data(x, y)))

@@ -117,7 +117,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             for place, storage in (("memory", None), ("SQLite", f"sqlite:///{folder}/study.db")):
                 table.add_row(name, place, *(f"{ms:.1f}" for ms in measure(name, storage)))
-    Console().print(table)
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":

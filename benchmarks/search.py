@@ -12,10 +12,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from infold.acquisition import lipschitz, search
-from infold.acquisition.functions import Acquisition
-from infold.methods import feature_space
-from infold.models.joint import Encoder, FitSettings, JointModel, fit
+from infold.acquisition.functions import ExpectedImprovement
+from infold.acquisition.lipschitz import LipschitzConstraint
+from infold.acquisition.search import Objective, projected_ascent
+from infold.models.features import LearnedFeatures
+from infold.paper.trust_constr import trust_constr
+from infold.record import History
 
 N_STARTS = 100
 N_REFERENCE = 5  # starts from which trust-constr is timed; its time is proportional to them
@@ -36,30 +38,23 @@ def main() -> None:
         rng = np.random.default_rng(n)
         x = rng.uniform(size=(n, 60))
         y = np.sin(x @ rng.normal(size=60))
-        model = JointModel(encoder=Encoder(n_features=10))
-        acquisition = Acquisition()
-        fitted = fit(x, y, model, key=0, settings=FitSettings(max_iterations=20))
-        posterior = fitted.posterior
-        y_min = np.min(fitted.standardization.apply(y))
-        _, region = feature_space.lipschitz_region(
-            model, posterior, np.asarray(posterior.z)[:n], 60, rng
-        )
-        objective = feature_space.search_objective(model, posterior, acquisition, y_min)
+        model = LearnedFeatures(n_features=10, training_iterations=20)
+        surface = model.fit(History(x, y), key=(0,), state={}).surface
+        region = LipschitzConstraint().around(surface, rng)
+        objective = Objective(ExpectedImprovement(), surface)
         value_and_gradient = objective.value_and_gradient
         one_by_one = dataclasses.replace(objective, batch=1).value_and_gradient
-        starts = lipschitz.sample(region, N_STARTS, rng)
+        starts = region.sample_inside(N_STARTS, rng)
         # Compile both before they are timed.
         value_and_gradient(starts)
         one_by_one(starts[:1])
 
         began = time.perf_counter()
-        ours = search.projected_ascent(
-            value_and_gradient, lambda z, r=region: lipschitz.project(r, z), starts
-        )
+        ours = projected_ascent(value_and_gradient, region.project, starts)
         projected = time.perf_counter() - began
         best = starts[np.argsort(value_and_gradient(starts)[0])[-N_REFERENCE:]]
         began = time.perf_counter()
-        reference = search.trust_constr(one_by_one, region, best)
+        reference = trust_constr(one_by_one, region, best)
         interior = (time.perf_counter() - began) * N_STARTS / N_REFERENCE
         table.add_row(
             str(n),
@@ -69,7 +64,7 @@ def main() -> None:
             f"{ours.value:.5f}",
             f"{reference.value:.5f}",
         )
-    Console().print(table)
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":
