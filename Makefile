@@ -21,7 +21,8 @@ integrations: postgresql .venv-integrations/ready
 
 postgresql:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
-		{ echo "make integrations needs PostgreSQL, and its initdb is not here: on Debian or Ubuntu, apt-get install postgresql"; exit 1; }
+		{ echo "make integrations needs PostgreSQL, and finds no initdb:" \
+		"on Debian or Ubuntu, apt-get install postgresql"; exit 1; }
 
 lint: .venv/ready
 	$(BIN)/ruff check .

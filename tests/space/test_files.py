@@ -122,7 +122,7 @@ def test_bad_definitions_are_named(parameter, message):
             "p.choices = 'abc': expected a list of choices",
         ),
         ('[p]\ntype = "categorical"\nchoices = [[1], "a"]', r"p.choices\[0\] = \[1\]: expected a"),
-        ('[p]\ntype = "int"\nlow = 1\nhigh = 1', r"every parameter is fixed \(p int fixed\)"),
+        ('[p]\ntype = "int"\nlow = 1\nhigh = 1', r"every parameter is fixed \(p\)"),
     ],
 )
 def test_bad_toml_is_named_with_its_file_in_one_line(tmp_path, text, message):
@@ -139,5 +139,5 @@ def test_bad_bounds_are_named(bounds):
 
 
 def test_a_number_too_large_for_a_float_is_named():
-    with pytest.raises(ValueError, match="high = a whole number of 16610 bits, too large"):
+    with pytest.raises(ValueError, match="high = a whole number of 16610 bits: expected a number"):
         Float(0, 10**5000)

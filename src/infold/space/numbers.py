@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from infold.space.parameter import Parameter
-from infold.space.scale import check_between, check_limits, from_unit, number_of, to_unit
+from infold.space.scale import check_between, check_limits, from_unit, number_of, shown, to_unit
 
 _LARGEST = 2**53  # beyond it, floats do not tell neighbouring whole numbers apart
 _MOST_STEPS = 2**50  # so many places in [0, 1] survive rounding: see tests/space/test_numbers.py
@@ -158,11 +158,11 @@ class Int(Parameter):
         ):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 more = " of at least 1" if label == "step" else ""
-                raise ValueError(f"{name}.{label} = {value!r:.60}: expected a whole number{more}")
+                raise ValueError(f"{name}.{label} = {shown(value)}: expected a whole number{more}")
         if not self.fixed and max(abs(self.low), abs(self.high)) > _LARGEST:
             raise ValueError(
-                f"{name} = ({self.low}, {self.high}): expected whole numbers from -2**53 to "
-                "2**53; use another unit, or a Float"
+                f"{name} = ({shown(self.low)}, {shown(self.high)}): expected whole numbers from "
+                "-2**53 to 2**53; use another unit, or a Float"
             )
         check_limits(name, self.low, self.high, self.log)
         if self.log and self.step != 1:
@@ -182,8 +182,12 @@ class Int(Parameter):
         exact = self._exact(name, value)
         if not self.low <= exact <= self.high:
             raise ValueError(
-                f"{name} = {value}: expected "
-                + (f"{self.low}, its only value" if self.fixed else f"a value in {self._interval}")
+                f"{name} = {shown(value)}: expected "
+                + (
+                    f"{shown(self.low)}, its only value"
+                    if self.fixed
+                    else f"a value in {self._interval}"
+                )
             )
         if (exact - self.low) % self.step:
             raise ValueError(

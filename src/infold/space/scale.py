@@ -9,15 +9,16 @@ def number_of(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} = {_shown(value)}: expected a number") from None
+        raise ValueError(f"{name} = {shown(value)}: expected a number") from None
     if isinstance(value, str | bytes):
         raise ValueError(f"{name} = {value!r:.60}: expected a number")
     return number
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, int):  # Python refuses to print very long ones
-        return f"a whole number of {value.bit_length()} bits, too large for a float"
+def shown(value: Any) -> str:
+    """Return a value in words that fit into an error's line."""
+    if isinstance(value, int) and value.bit_length() > 200:  # Python refuses to print longer ones
+        return f"a whole number of {value.bit_length()} bits"
     return f"{value!r:.60}"
 
 
@@ -25,8 +26,8 @@ def check_limits(name: str, low: float, high: float, log: bool) -> None:
     """Raise where neither an interval of numbers nor a single number is described."""
     if not isinstance(log, bool):
         raise ValueError(f"{name}.log = {log!r:.60}: expected True or False")
-    pair = f"{name} = ({low}, {high})"
-    if not (math.isfinite(low) and math.isfinite(high)):
+    pair = f"{name} = ({shown(low)}, {shown(high)})"
+    if not (-math.inf < low < math.inf and -math.inf < high < math.inf):
         raise ValueError(f"{pair}: expected finite limits")
     if low > high:
         raise ValueError(f"{pair}: lower must be below upper, or equal to fix the parameter")

@@ -39,7 +39,7 @@ class Space:
             parameter.check(name)
         if all(parameter.fixed for parameter in parameters.values()):
             raise ValueError(
-                f"every parameter is fixed ({_listed(parameters)}): "
+                f"every parameter is fixed ({_listed(list(parameters))}): "
                 "expected at least one that has more than one value"
             )
         self.parameters = dict(parameters)
@@ -239,20 +239,19 @@ class Space:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return (
-            f"Space({len(self.parameters)} parameters, {self.dimension} coordinates: "
-            f"{_listed(self.parameters)})"
-        )
+        n_parameters = len(self.parameters)
+        words = [
+            f"{name:.30} {'fixed ' if parameter.fixed else ''}{parameter.kind}"
+            for name, parameter in self.parameters.items()
+        ]
+        plural = "" if n_parameters == 1 else "s"
+        return f"Space({n_parameters} parameter{plural}, D = {self.dimension}: {_listed(words)})"
 
 
-def _listed(parameters: Mapping[str, Parameter]) -> str:
-    """Return names and kinds in words, the first few where there are many."""
-    words = [
-        f"{name:.30} {parameter.kind}{' fixed' if parameter.fixed else ''}"
-        for name, parameter in itertools.islice(parameters.items(), _SHOWN)
-    ]
-    more = len(parameters) - len(words)
-    return ", ".join([*words, *([f"and {more} more"] if more else [])])
+def _listed(words: list[str]) -> str:
+    """Return the words in a line, the first few where there are many."""
+    more = len(words) - _SHOWN
+    return ", ".join([*words[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _fields(parameter: Parameter) -> dict[str, Any]:
