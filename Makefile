@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
-.PHONY: run test integrations lint bench speed clean
+.PHONY: run test integrations postgresql lint bench speed clean
 
 run: .venv/ready
 	$(BIN)/infold run product-of-sines-linear --method mgpc --features 10 --trials 60 --seed 0
@@ -11,14 +11,18 @@ run: .venv/ready
 test: .venv/ready
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Both lines of Optuna, many workers on one study, a PostgreSQL server, Ray Tune, the recipes. Takes 15 minutes, and root to
-# install PostgreSQL. Ray comes into an environment of its own.
-integrations: .venv-integrations/ready
-	ls /usr/lib/postgresql/*/bin/initdb || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
+# Both lines of Optuna, many workers on one study, a PostgreSQL server, Ray Tune, the recipes. Takes
+# 15 to 30 minutes. Ray comes into an environment of its own; PostgreSQL must be there already.
+integrations: postgresql .venv-integrations/ready
 	for optuna in 4.9.0 5.0.0; do \
 		.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check optuna==$$optuna && \
 		$(ONE_THREAD) .venv-integrations/bin/python -m pytest -m "" tests/integrations || exit; \
 	done
+
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+		{ echo "make integrations needs PostgreSQL, and finds no initdb:" \
+		"on Debian or Ubuntu, apt-get install postgresql"; exit 1; }
 
 lint: .venv/ready
 	$(BIN)/ruff check .

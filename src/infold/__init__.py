@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from infold.optimizer import Optimizer
     from infold.space import Bool, Categorical, Float, Int, Space
 
+    __version__: str
+
 __all__ = [
     "Bool",
     "Categorical",
@@ -17,6 +19,7 @@ __all__ = [
     "Int",
     "Optimizer",
     "Space",
+    "__version__",
     "cache_compilations",
     "minimize",
     "problems",
@@ -36,6 +39,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     elif name == "problems":
         value = importlib.import_module("infold.problems")
+    elif name == "__version__":
+        value = importlib.import_module("importlib.metadata").version("infold")
     else:
         raise AttributeError(f"module 'infold' has no attribute {name!r}")
     globals()[name] = value

@@ -20,7 +20,7 @@ def postgres() -> Iterator[str]:
         Path(shutil.which("initdb") or "none").parent
     ]
     if not (found[-1] / "initdb").exists():
-        pytest.fail("no PostgreSQL: make integrations installs it")
+        pytest.fail("no PostgreSQL: on Debian or Ubuntu, apt-get install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="infold-postgres-"))
     as_user: list[str] = []
     if os.getuid() == 0:  # the server refuses to run as root

@@ -154,7 +154,7 @@ def history_seen(study: optuna.Study, **settings):
     trial = study.ask()._cached_frozen_trial
     space = sampler.infer_relative_search_space(study, trial)
     coding = Coding(space)
-    return sampler._look(study, trial, coding, sampler._memory.of(study.study_name, coding)).history
+    return sampler._look(study, trial, coding, sampler._memory(study, coding)).history
 
 
 def test_running_trials_are_pending_until_they_are_too_old(rng):
@@ -264,8 +264,7 @@ def test_a_sampler_does_not_confuse_studies_of_one_name():
             )
         trial = study.ask()._cached_frozen_trial
         coding = Coding(sampler.infer_relative_search_space(study, trial))
-        memory = sampler._memory = sampler._memory.of(study.study_name, coding)
-        history = sampler._look(study, trial, coding, memory).history
+        history = sampler._look(study, trial, coding, sampler._memory(study, coding)).history
         np.testing.assert_allclose(history.x[:, 0], (np.arange(6) / 10 + shift) % 1.0)
 
 
@@ -345,26 +344,6 @@ def test_enqueued_added_and_copied_trials_are_used(rng):
     )
     copied = optuna.load_study(study_name="second", storage=storage, sampler=cheap())
     np.testing.assert_array_equal(history_seen(copied).x, history_seen(study).x[:4])
-
-
-def test_conditional_parameters_go_to_the_independent_sampler():
-    asked = []
-
-    class Spy(optuna.samplers.RandomSampler):
-        def sample_independent(self, study, trial, name, distribution):
-            asked.append((trial.number, name))
-            return super().sample_independent(study, trial, name, distribution)
-
-    def objective(trial: optuna.Trial) -> float:
-        x = trial.suggest_float("x", 0.0, 1.0)
-        return x + (trial.suggest_float("y", 0.0, 1.0) if trial.number % 2 else 0.0)
-
-    study = optuna.create_study(sampler=cheap(independent_sampler=Spy(seed=0)))
-    study.optimize(objective, n_trials=8)
-    assert {name for number, name in asked if number >= 3} == {"y"}
-    given = optuna.create_study(sampler=cheap(search_space={"x": FloatDistribution(0.0, 1.0)}))
-    given.optimize(objective, n_trials=6)
-    assert len(given.trials) == 6
 
 
 def test_values_in_common_are_repeated_where_other_parameters_make_the_difference():
@@ -451,6 +430,17 @@ def test_misuse_is_reported():
         InfoldSampler(max_running_seconds=0)
     with pytest.raises(ValueError, match="n_features and acquisition go with the name"):
         InfoldSampler(method=by_name("mgpc"), acquisition="pi")
+
+
+def test_seeds_may_be_as_large_as_those_of_an_optimizer():
+    def run(seed: int) -> list:
+        study = optuna.create_study(sampler=cheap(seed=seed))
+        study.optimize(quadratic, n_trials=5)
+        return [trial.params for trial in study.trials]
+
+    assert run(2**40) == run(2**40)
+    assert run(2**40) != run(2**40 + 1)
+    assert len(run(10**30)) == 5
 
 
 def test_old_running_trials_are_those_that_began_long_ago(rng):

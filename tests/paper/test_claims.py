@@ -6,7 +6,15 @@ import pandas as pd
 import pytest
 
 from infold.paper import claims, statistics
-from infold.paper.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED, Part, judge
+from infold.paper.claims import (
+    IN_PART,
+    NOT_CONTRADICTED,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    UNDECIDED,
+    Part,
+    judge,
+)
 from infold.paper.statistics import Series
 from infold.paper.store import TABLE
 
@@ -28,7 +36,7 @@ def runs(end: float, rng, seeds=20, length=310, start=1.0, spread=0.1) -> dict[i
         ("better", 0.0, NOT_REPRODUCED),
         ("better", 1.0, NOT_REPRODUCED),
         ("no worse", -1.0, REPRODUCED),
-        ("no worse", 0.0, REPRODUCED),
+        ("no worse", 0.0, NOT_CONTRADICTED),
         ("no worse", 1.0, NOT_REPRODUCED),
         ("same", -1.0, NOT_REPRODUCED),
         ("same", 0.0, REPRODUCED),
@@ -100,9 +108,14 @@ def test_one_comparison_that_fails_decides_against_a_claim(rng):
     good = judge(Part("better", A, (B,)), {A: runs(-1.0, rng), B: runs(0.0, rng)})
     bad = judge(Part("better", B, (A,)), {A: runs(-1.0, rng), B: runs(0.0, rng)})
     open_one = judge(Part("better", A, (C,)), {})
+    no_worse = judge(Part("no worse", A, (B,)), {A: runs(0.0, rng), B: runs(0.0, rng)})
     for findings, verdict, evidence in (
         ([good], REPRODUCED, "1 of 1 hold"),
-        ([good, open_one], claims.IN_PART, "1 of 1 hold, 1 open"),
+        ([good, open_one], IN_PART, "1 of 1 hold, 1 open"),
+        ([no_worse], NOT_CONTRADICTED, "0 of 1 hold, 1 not contradicted"),
+        ([no_worse, open_one], NOT_CONTRADICTED, "0 of 1 hold, 1 not contradicted, 1 open"),
+        ([no_worse, good], IN_PART, "1 of 2 hold, 1 not contradicted"),
+        ([no_worse, bad], NOT_REPRODUCED, "0 of 2 hold, 1 not contradicted"),
         ([good, bad], NOT_REPRODUCED, "1 of 2 hold"),
         ([open_one], UNDECIDED, "1 open"),
     ):

@@ -28,6 +28,28 @@ app = typer.Typer(
 )
 app.add_typer(speed.app)
 app.add_typer(study.app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from infold import __version__
+
+        console.print(f"infold {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Bayesian optimization in learned feature spaces."""
+
+
 Method = Annotated[
     str, typer.Option(help="How points are chosen; `infold methods` lists the ways.")
 ]

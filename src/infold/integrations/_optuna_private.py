@@ -43,9 +43,10 @@ def _contains(distribution: BaseDistribution, internal: float) -> bool:
 def announce(study: Study, trial: FrozenTrial, internal: dict[str, float]) -> None:
     """Tell other workers what a trial will evaluate, in internal numbers.
 
-    The trial itself asks for its parameters one by one, later.
+    The trial itself asks for its parameters one by one, later. What was announced of other
+    parameters before stays announced.
     """
-    text = json.dumps(internal)
+    text = json.dumps({**_announced(trial), **internal})
     parts = [text[start : start + _LONGEST] for start in range(0, len(text), _LONGEST)]
     for i, part in enumerate(parts):
         study._storage.set_trial_system_attr(trial._trial_id, f"{_KEY}:{i}", part)
@@ -54,13 +55,17 @@ def announce(study: Study, trial: FrozenTrial, internal: dict[str, float]) -> No
 
 def announced(trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> dict[str, Any]:
     """Return what `announce` told of a trial, as far as the distributions have it."""
-    attributes = trial.system_attrs
-    try:
-        internal = json.loads("".join(attributes[f"{_KEY}:{i}"] for i in range(attributes[_KEY])))
-    except (KeyError, ValueError):  # none, or read while it was being written
-        return {}
+    internal = _announced(trial)
     return {
         name: distribution.to_external_repr(internal[name])
         for name, distribution in distributions.items()
         if name in internal and _contains(distribution, internal[name])
     }
+
+
+def _announced(trial: FrozenTrial) -> dict[str, float]:
+    attributes = trial.system_attrs
+    try:
+        return json.loads("".join(attributes[f"{_KEY}:{i}"] for i in range(attributes[_KEY])))
+    except (KeyError, ValueError):  # none, or read while it was being written
+        return {}

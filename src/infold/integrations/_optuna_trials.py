@@ -96,6 +96,36 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     )
 
 
+class Groups(NamedTuple):
+    """Parameters that only some trials have, or that have not the same range in all."""
+
+    together: list[dict[str, BaseDistribution]]
+    """Parameters that occur in the same trials, and not in all."""
+    changing: frozenset[str]
+    """Names of those whose range changes between trials."""
+    n_completed: int
+    """Trials that say so."""
+
+
+def groups_of(trials: Iterable[FrozenTrial]) -> Groups:
+    """Return the groups that the completed trials show, as `TPESampler(group=True)` finds them."""
+    completed = [trial for trial in trials if trial.state == TrialState.COMPLETE]
+    distributions: dict[str, BaseDistribution] = {}
+    trials_with: dict[str, list[int]] = {}
+    changing = set()
+    for trial in completed:
+        for name, distribution in trial.distributions.items():
+            trials_with.setdefault(name, []).append(trial.number)
+            if distributions.setdefault(name, distribution) != distribution:
+                changing.add(name)
+    together: dict[tuple[int, ...], dict[str, BaseDistribution]] = {}
+    for name, distribution in sorted(distributions.items()):
+        in_some = len(trials_with[name]) < len(completed)
+        if in_some and name not in changing and not distribution.single():
+            together.setdefault(tuple(trials_with[name]), {})[name] = distribution
+    return Groups(list(together.values()), frozenset(changing), len(completed))
+
+
 @dataclass
 class Memory:
     """What need not be computed twice, of one study and search space."""

@@ -6,6 +6,7 @@
 import logging
 import secrets
 import threading
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,10 +28,11 @@ except ImportError as error:
     ) from error
 
 from infold.integrations import _optuna_private as private
-from infold.integrations._optuna_trials import Coding, Memory, Seen, look
+from infold.integrations._optuna_trials import Coding, Groups, Memory, Seen, groups_of, look
 
 _DAY = 86400.0
 _ATTEMPTS = 10  # choices before a point that another worker chose at once is evaluated twice
+_RANDOM_SEEDS = 2**32  # RandomSampler takes seeds below it only
 _log = logging.getLogger(__name__)
 
 
@@ -41,6 +43,9 @@ class InfoldSampler(BaseSampler):
     may share a study. Trials that are running are pending: other workers stay away from them.
     Failed trials are points to avoid, and so are running ones that reported NaN. A pruned trial
     counts with its last reported value, but never as better than the median of the completed.
+
+    Parameters that only some trials have are modelled apart, each group of those that occur in the
+    same trials by a model of its own.
     """
 
     def __init__(
@@ -51,6 +56,7 @@ class InfoldSampler(BaseSampler):
         acquisition: str | None = None,
         n_startup_trials: int = 10,
         search_space: Mapping[str, BaseDistribution] | None = None,
+        group: bool = True,
         independent_sampler: BaseSampler | None = None,
         seed: int | None = None,
         max_running_seconds: float = _DAY,
@@ -60,8 +66,11 @@ class InfoldSampler(BaseSampler):
             method: a name from `infold.methods.NAMES`, or a method.
             n_features: dimension of the feature space, never more than D; default min(10, D // 2).
             acquisition: "ei" (the default), "pi" or "ucb".
-            n_startup_trials: number of trials that finish before the model is used.
-            search_space: parameters to model; default those that all trials have in common.
+            n_startup_trials: number of trials that finish before the model is used; for parameters
+                that only some trials have, the number of trials that have them.
+            search_space: parameters to model, and no others; default all of them.
+            group: whether to model parameters that only some trials have. Otherwise the
+                independent sampler chooses them.
             independent_sampler: sampler of the first trials and of all other parameters; default a
                 `RandomSampler`.
             seed: seed of every random choice; drawn when None.
@@ -75,11 +84,17 @@ class InfoldSampler(BaseSampler):
         self._method = methods.of(method, n_features=n_features, acquisition=acquisition)
         self._n_startup_trials = _checks.at_least("n_startup_trials", n_startup_trials, 1)
         self._search_space = None if search_space is None else dict(search_space)
-        self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
+        self._group = bool(group)
         self._seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
+        self._independent_sampler = independent_sampler or RandomSampler(
+            seed=None if seed is None else _random_seed(self._seed)
+        )
         self._max_running_seconds = float(max_running_seconds)
         self._intersection = IntersectionSearchSpace()
-        self._memory = Memory()
+        self._memories: dict[frozenset[str], Memory] = {}
+        self._groups: dict[tuple[str, int], Groups] = {}
+        """By study and number of a trial that is running, what it may still need."""
+        self._warned: set[str] = set()
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -114,7 +129,11 @@ class InfoldSampler(BaseSampler):
     ) -> Any:
         _check_objectives(study)
         chosen = private.announced(trial, {param_name: param_distribution})
-        if chosen:  # a stepped float that Optuna, stricter than rounding allows, refused
+        if not chosen:
+            chosen = self._sample_group(study, trial, param_name)
+        # Announced already: a further one of its group, or a stepped float that Optuna, stricter
+        # than rounding allows, refused.
+        if param_name in chosen and private.contains(param_distribution, chosen[param_name]):
             return chosen[param_name]
         return self._independent_sampler.sample_independent(
             study, trial, param_name, param_distribution
@@ -126,7 +145,44 @@ class InfoldSampler(BaseSampler):
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
+        self._groups.pop((study.study_name, trial.number), None)
         self._independent_sampler.after_trial(study, trial, state, values)
+
+    def _sample_group(self, study: Study, trial: FrozenTrial, name: str) -> dict[str, Any]:
+        """Return values of the parameters that occur together with `name`.
+
+        They are empty where they have been asked for before, where too few trials have them, and
+        where all trials have them: then `sample_relative` has chosen already.
+        """
+        if self._search_space is not None:
+            return {}
+        groups = self._groups.get((study.study_name, trial.number))
+        if groups is None:
+            groups = groups_of(private.trials(study))
+            self._groups[study.study_name, trial.number] = groups
+        self._warn(groups, name)
+        group = next((group for group in groups.together if name in group), None)
+        if group is None or not self._group:
+            return {}
+        groups.together.remove(group)
+        return self._suggest(study, trial, group, zlib.crc32(repr(list(group)).encode()))
+
+    def _warn(self, groups: Groups, name: str) -> None:
+        """Say once which parameters are left to the independent sampler."""
+        if name in self._warned or groups.n_completed < self._n_startup_trials:
+            return
+        left = {name for name in groups.changing if name not in self._warned}
+        why = "their range is not the same in all trials"
+        if name not in left and not self._group:
+            left = {name for group in groups.together for name in group} - self._warned
+            why = "only some trials have them, and group = False"
+        if name in left:
+            self._warned |= left
+            sampler = type(self._independent_sampler).__name__
+            names = ", ".join(sorted(left))
+            _log.warning(
+                "%s chooses these parameters without a model: %s (%s)", sampler, names, why
+            )
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -134,19 +190,37 @@ class InfoldSampler(BaseSampler):
         _check_objectives(study)
         if not search_space:
             return {}
+        return self._suggest(study, trial, search_space)
+
+    def _suggest(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        search_space: dict[str, BaseDistribution],
+        group: int | None = None,
+    ) -> dict[str, Any]:
+        """Return and announce what the model suggests; nothing while too few trials are finished.
+
+        Args:
+            study: the study.
+            trial: the trial that is running.
+            search_space: the parameters to choose.
+            group: number of the group, for the random choices; None for what all trials have.
+        """
         coding = Coding(search_space)
-        with self._lock:
-            memory = self._memory = self._memory.of(study.study_name, coding)
+        memory = self._memory(study, coding)
+        memory.warned |= group is not None  # that few trials have a group is no surprise
         method = methods.with_features_in(self._method, coding.space.dimension)
         params: dict[str, Any] = {}
+        own = [] if group is None else [group]
         seen = self._look(study, trial, coding, memory)
         for attempt in range(_ATTEMPTS):
             if seen is None:
                 break
-            key = (self._seed + attempt, trial.number)
+            key = (self._seed + sum(own) + attempt, trial.number)
             suggestion = method.suggest(seen.history, 1, key, dict(memory.cache))
             memory.cache = suggestion.cache
-            rng = np.random.default_rng([self._seed, trial.number, 1])
+            rng = np.random.default_rng([self._seed, trial.number, 1, *own])
             point, _ = coding.space.fresh_point(suggestion.x[0], seen.known, rng)
             assert isinstance(point, dict)
             params = coding.params(point)
@@ -158,6 +232,13 @@ class InfoldSampler(BaseSampler):
             if seen is None or coding.space.identity(point) not in seen.known - before.known:
                 break
         return params
+
+    def _memory(self, study: Study, coding: Coding) -> Memory:
+        names = frozenset(coding.distributions)
+        with self._lock:
+            memory = self._memories.get(names, Memory()).of(study.study_name, coding)
+            self._memories[names] = memory
+        return memory
 
     def _look(
         self, study: Study, trial: FrozenTrial, coding: Coding, memory: Memory
@@ -188,3 +269,10 @@ def _check_objectives(study: Study) -> None:
             f"InfoldSampler optimizes one objective and the study has {len(study.directions)}: "
             "use optuna.samplers.GPSampler, TPESampler or NSGAIISampler"
         )
+
+
+def _random_seed(seed: int) -> int:
+    """Return a seed that `RandomSampler` takes: the same one where it does."""
+    if seed < _RANDOM_SEEDS:
+        return seed
+    return int(np.random.SeedSequence(seed).generate_state(1)[0])

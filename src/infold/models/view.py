@@ -96,13 +96,16 @@ class ModelView:
 
         One parameter at a time takes values all over its range, while the others stay as they are
         at the best evaluations, up to 64 of them. The shares are those of the variances of the
-        predicted mean; they add up to 1.
+        predicted mean; they add up to 1. A fixed parameter has none.
         """
         order = np.argsort(self._history.imputed)[:_N_POINTS]
         points = self._history.x[order]
         shares = {}
         start = 0
         for name, parameter in self.space.parameters.items():
+            if parameter.fixed:
+                shares[name] = 0.0
+                continue
             columns = slice(start, start + parameter.width)
             start += parameter.width
             if isinstance(parameter, Categorical):

@@ -27,6 +27,7 @@ CONSTRAINED = {"mgpc": "mgp", "hmgpc": "hmgp", "dmgpc": "dmgp"}
 """The unconstrained twin of each constrained variant."""
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
+NOT_CONTRADICTED = "not contradicted"
 UNDECIDED = "undecided"
 IN_PART = "reproduced in part"
 
@@ -42,7 +43,8 @@ class Part:
     """What is claimed.
 
     better: a ends significantly lower than b.
-    no worse: a does not end significantly higher than b.
+    no worse: a does not end significantly higher than b. That alone does not contradict it; it is
+        reproduced where a ends significantly lower.
     same: a ends neither significantly lower nor significantly higher than b.
     flat: a gains less than a tenth of a decade in all.
     flattens: a gains less than a tenth of a decade after the first third of its iterations.
@@ -235,68 +237,71 @@ def judge(part: Part, curves: Curves) -> Finding:
         ends = [[side[seed][-1] for seed in seeds] for side in runs]
         best = int(np.argmin([np.median(values) for values in ends[1:]])) if seeds else 0
         result = statistics.compare(ends[0], ends[1 + best])
-        holds, p = _of_ends(part.law, result)
+        verdict, p = _of_ends(part.law, result)
         a = 10**result.median_a
         b = 10**result.median_b
         part = replace(part, b=(part.b[best],))
     else:
-        a, b, holds, p = _of_gains(part.law, [runs[0][seed] for seed in seeds])
-    decided = len(seeds) >= SEEDS and iterations == ITERATIONS
-    verdict = (REPRODUCED if holds else NOT_REPRODUCED) if decided else UNDECIDED
+        a, b, verdict, p = _of_gains(part.law, [runs[0][seed] for seed in seeds])
+    if len(seeds) < SEEDS or iterations != ITERATIONS:
+        verdict = UNDECIDED
     return Finding(part, verdict, len(seeds), iterations, a, b, p)
 
 
-def _of_ends(law: Law, result: Comparison) -> tuple[bool, float]:
-    """Decide a law about the regrets at the end: whether it holds, and the p-value."""
+def _of_ends(law: Law, result: Comparison) -> tuple[str, float]:
+    """Decide a law about the regrets at the end; return the verdict and the p-value."""
+    lower = result.p_less <= LEVEL
     if law == "better":
-        return result.p_less <= LEVEL, result.p_less
+        return REPRODUCED if lower else NOT_REPRODUCED, result.p_less
     if law == "no worse":
-        return result.p_greater > LEVEL, result.p_greater
-    return result.p_two_sided > LEVEL, result.p_two_sided
+        if result.p_greater <= LEVEL:
+            return NOT_REPRODUCED, result.p_greater
+        return REPRODUCED if lower else NOT_CONTRADICTED, result.p_greater
+    same = result.p_two_sided > LEVEL
+    return REPRODUCED if same else NOT_REPRODUCED, result.p_two_sided
 
 
-def _of_gains(law: Law, curves: Sequence[np.ndarray]) -> tuple[float, float, bool, float]:
+def _of_gains(law: Law, curves: Sequence[np.ndarray]) -> tuple[float, float, str, float]:
     """Decide a law about gains.
 
-    Returns the median gains in and after the first third of the iterations, whether the law holds,
-    and the p-value.
+    Returns the median gains in and after the first third of the iterations, the verdict, and the
+    p-value.
     """
     if not curves:
-        return np.nan, np.nan, False, np.nan
+        return np.nan, np.nan, UNDECIDED, np.nan
     matrix = np.array(curves)
     third = N_INITIAL + (matrix.shape[1] - N_INITIAL) // 3
     early = matrix[:, N_INITIAL - 1] - matrix[:, third - 1]
     late = matrix[:, third - 1] - matrix[:, -1]
     flat = float(np.median(late if law != "flat" else early + late)) < _FLAT
     p = statistics.compare(late, early).p_less if law == "stalls" else np.nan
-    return (
-        float(np.median(early)),
-        float(np.median(late)),
-        flat and (law != "stalls" or p <= LEVEL),
-        p,
-    )
+    holds = flat and (law != "stalls" or p <= LEVEL)
+    verdict = REPRODUCED if holds else NOT_REPRODUCED
+    return float(np.median(early)), float(np.median(late)), verdict, p
 
 
 def verdict(findings: Sequence[Finding]) -> str:
-    """The verdict on a whole claim. One comparison that is not reproduced decides against it."""
+    """Return the verdict on a claim. One comparison that is not reproduced decides against it."""
     verdicts = {finding.verdict for finding in findings}
     if NOT_REPRODUCED in verdicts:
         return NOT_REPRODUCED
     if REPRODUCED in verdicts:
-        return IN_PART if UNDECIDED in verdicts else REPRODUCED
-    return UNDECIDED
+        return REPRODUCED if verdicts == {REPRODUCED} else IN_PART
+    return NOT_CONTRADICTED if NOT_CONTRADICTED in verdicts else UNDECIDED
 
 
 def evidence(findings: Sequence[Finding]) -> str:
-    """Count the comparisons that hold and those that are open, in words."""
-    decided = [finding.verdict for finding in findings if finding.verdict != UNDECIDED]
-    parts = [f"{decided.count(REPRODUCED)} of {len(decided)} hold"] if decided else []
-    return ", ".join(
-        [
-            *parts,
-            *([f"{len(findings) - len(decided)} open"] if len(decided) < len(findings) else []),
-        ]
-    )
+    """Count in words the comparisons that hold, those not contradicted and those that are open."""
+    verdicts = [finding.verdict for finding in findings]
+    n_open = verdicts.count(UNDECIDED)
+    n_not_contradicted = verdicts.count(NOT_CONTRADICTED)
+    n_decided = len(verdicts) - n_open
+    parts = [f"{verdicts.count(REPRODUCED)} of {n_decided} hold"] if n_decided else []
+    if n_not_contradicted:
+        parts.append(f"{n_not_contradicted} not contradicted")
+    if n_open:
+        parts.append(f"{n_open} open")
+    return ", ".join(parts)
 
 
 def to_markdown(judged: Sequence[tuple[Claim, Sequence[Finding]]], cost: tuple[str, str]) -> str:

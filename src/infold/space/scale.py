@@ -9,30 +9,47 @@ def number_of(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} = {value!r}: expected a number") from None
+        raise ValueError(f"{name} = {shown(value)}: expected a number") from None
     if isinstance(value, str | bytes):
-        raise ValueError(f"{name} = {value!r}: expected a number")
+        raise ValueError(f"{name} = {value!r:.60}: expected a number")
     return number
 
 
+def shown(value: Any) -> str:
+    """Return a value in words that fit into an error's line."""
+    if isinstance(value, int) and value.bit_length() > 200:  # Python refuses to print longer ones
+        return f"a whole number of {value.bit_length()} bits"
+    return f"{value!r:.60}"
+
+
 def check_limits(name: str, low: float, high: float, log: bool) -> None:
-    """Raise where no interval of numbers is described."""
+    """Raise where neither an interval of numbers nor a single number is described."""
     if not isinstance(log, bool):
-        raise ValueError(f"{name}.log = {log!r}: expected True or False")
-    pair = f"{name} = ({low}, {high})"
-    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"{name}.log = {log!r:.60}: expected True or False")
+    pair = f"{name} = ({shown(low)}, {shown(high)})"
+    if not (-math.inf < low < math.inf and -math.inf < high < math.inf):
         raise ValueError(f"{pair}: expected finite limits")
-    if not low < high:
-        raise ValueError(f"{pair}: lower must be below upper")
+    if low > high:
+        raise ValueError(f"{pair}: lower must be below upper, or equal to fix the parameter")
     if log and low <= 0:
         raise ValueError(f"{pair}: a logarithmic scale needs a lower limit above 0")
+    if log and low < high and math.log(low) == math.log(high):
+        raise ValueError(f"{pair}: the limits are too close for a logarithmic scale")
 
 
-def check_between(name: str, number: float, low: float, high: float) -> None:
+def check_between(name: str, number: float, low: float, high: float, log: bool) -> None:
     """Raise where a number is outside of the limits by more than a rounding error."""
-    slack = 1e-9 * (high - low)
-    if not low - slack <= number <= high + slack:
+    if low == high:
+        if not abs(number - low) <= 1e-9 * abs(low):
+            raise ValueError(f"{name} = {number}: expected {low}, its only value")
+        return
+    below, above = (low, high) if log else (_width(low, high), _width(low, high))
+    if not low - 1e-9 * below <= number <= high + 1e-9 * above:
         raise ValueError(f"{name} = {number}: expected a value in [{low}, {high}]")
+
+
+def _width(low: float, high: float) -> float:
+    return min(high - low, 1e308)  # finite limits may be further apart than floats reach
 
 
 def to_unit(value: float, low: float, high: float, log: bool) -> float:
@@ -41,6 +58,8 @@ def to_unit(value: float, low: float, high: float, log: bool) -> float:
         value = math.log(max(value, low))
         low = math.log(low)
         high = math.log(high)
+    elif math.isinf(high - low):
+        value, low, high = value / 2, low / 2, high / 2
     return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
@@ -48,9 +67,11 @@ def from_unit(unit: float, low: float, high: float, log: bool) -> float:
     """Return the value at a place between low (0) and high (1)."""
     if unit in (0.0, 1.0):
         return high if unit else low
-    value = (
-        math.exp(math.log(low) + unit * (math.log(high) - math.log(low)))
-        if log
-        else low + unit * (high - low)
-    )
+    if log:
+        last = math.log(high)
+        value = math.exp(min(last, math.log(low) + unit * (last - math.log(low))))
+    elif math.isinf(high - low):
+        value = 2 * (low / 2 + unit * (high / 2 - low / 2))
+    else:
+        value = low + unit * (high - low)
     return min(high, max(low, value))

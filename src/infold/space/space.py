@@ -11,7 +11,9 @@ import numpy as np
 from scipy.optimize import Bounds
 
 from infold.record import Rounding
-from infold.space.parameters import Float, Parameter, from_fields, parameter_of
+from infold.space.numbers import Float
+from infold.space.parameter import Parameter
+from infold.space.parameters import from_fields, parameter_of
 
 Point = np.ndarray | list | dict[str, Any]
 """A point as the user writes it.
@@ -19,6 +21,7 @@ Point = np.ndarray | list | dict[str, Any]
 It is a dict where the space was given as one; else an array, or a list where not all are floats.
 """
 
+_SHOWN = 6  # parameters that a printed space names
 _TRIES = 100  # random points tried in place of a known one; a space that small is exhausted anyway
 
 
@@ -31,9 +34,14 @@ class Space:
         for name, parameter in parameters.items():
             if not isinstance(parameter, Parameter):
                 raise ValueError(
-                    f"{name} = {parameter!r}: expected a Float, Int, Categorical or Bool"
+                    f"{name} = {parameter!r:.60}: expected a Float, Int, Categorical or Bool"
                 )
             parameter.check(name)
+        if all(parameter.fixed for parameter in parameters.values()):
+            raise ValueError(
+                f"every parameter is fixed ({_listed(list(parameters))}): "
+                "expected at least one that has more than one value"
+            )
         self.parameters = dict(parameters)
         self.named = named
         self._ends = np.cumsum([parameter.width for parameter in self.parameters.values()])
@@ -51,7 +59,7 @@ class Space:
             for name in space:
                 if not isinstance(name, str):
                     raise ValueError(
-                        f"space has the key {name!r}: expected names of parameters as text"
+                        f"space has the key {name!r:.60}: expected names of parameters as text"
                     )
             return cls(
                 {name: parameter_of(f"space[{name!r}]", value) for name, value in space.items()}
@@ -62,7 +70,7 @@ class Space:
             space = space.tolist()
         if not isinstance(space, Sequence) or isinstance(space, str):
             raise ValueError(
-                f"bounds = {space!r}: "
+                f"bounds = {space!r:.60}: "
                 "expected a list of (low, high) pairs, a dict or a SciPy Bounds"
             )
         for i, value in enumerate(space):
@@ -79,10 +87,16 @@ class Space:
         It has one table per parameter, with its `type` and that type's fields.
         """
         try:
-            tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            tables = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is not a TOML file: {error}") from error
-        return cls({name: from_fields(name, fields) for name, fields in tables.items()})
+        try:
+            for name in tables:
+                if not name.strip() or not name.isprintable():
+                    raise ValueError(f"a table is called {name!r:.60}: expected a name on one line")
+            return cls({name: from_fields(name, fields) for name, fields in tables.items()})
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     @property
     def dimension(self) -> int:
@@ -135,12 +149,16 @@ class Space:
 
     def identity(self, point: object) -> bytes:
         """Return what two points have in common exactly where the user sees equal values."""
-        return _identity(self._normalized(point))
+        return self._identity(self._normalized(point))
+
+    def _identity(self, values: list) -> bytes:
+        parts = zip(self.parameters.values(), values, strict=True)
+        return repr([parameter.identity(value) for parameter, value in parts]).encode()
 
     def resolve(self, point: object) -> tuple[Point, np.ndarray, bytes]:
         """Return the point normalized, its coordinates and its identity, checked only once."""
         values = self._normalized(point)
-        return self._assembled(values), self._coordinates(values), _identity(values)
+        return self._assembled(values), self._coordinates(values), self._identity(values)
 
     def decode(self, unit: np.ndarray) -> Point:
         """Return the point at unit-cube coordinates."""
@@ -180,9 +198,7 @@ class Space:
 
         None where all coordinates are continuous.
         """
-        discrete = np.concatenate(
-            [np.full(p.width, not isinstance(p, Float)) for p in self.parameters.values()]
-        )
+        discrete = np.concatenate([np.full(p.width, p.discrete) for p in self.parameters.values()])
         return Rounding(discrete, self._snap) if np.any(discrete) else None
 
     def _snap(self, units: np.ndarray) -> np.ndarray:
@@ -190,9 +206,14 @@ class Space:
         return np.concatenate([parameter.snap(part) for parameter, part in parts], axis=1)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data from which `from_json` restores the space."""
+        """Return plain data from which `from_json` restores the space.
+
+        Raise where there is no such form: choices that JSON cannot hold.
+        """
+        for name, parameter in self.parameters.items():
+            parameter.check_file(name)
         fields = {
-            name: {"type": parameter.kind, **asdict(parameter)}  # type: ignore[call-overload]
+            name: {"type": parameter.kind, **_fields(parameter)}
             for name, parameter in self.parameters.items()
         }
         return {"named": self.named, "parameters": fields}
@@ -201,7 +222,7 @@ class Space:
     def from_json(cls, data: Any) -> "Space":
         """Return the space that `to_json` described."""
         if not isinstance(data, dict) or not isinstance(data.get("parameters"), dict):
-            raise ValueError(f"space = {data!r}: expected a table with named and parameters")
+            raise ValueError(f"space = {data!r:.60}: expected a table with named and parameters")
         if not isinstance(data.get("named"), bool):
             raise ValueError(f"space.named = {data.get('named')!r}: expected true or false")
         return cls(
@@ -217,8 +238,23 @@ class Space:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        n_parameters = len(self.parameters)
+        words = [
+            f"{name:.30} {'fixed ' if parameter.fixed else ''}{parameter.kind}"
+            for name, parameter in self.parameters.items()
+        ]
+        plural = "" if n_parameters == 1 else "s"
+        return f"Space({n_parameters} parameter{plural}, D = {self.dimension}: {_listed(words)})"
 
-def _identity(values: list) -> bytes:
-    # Adding zero makes one of the two zeros.
-    same = [value + 0.0 if isinstance(value, float) else value for value in values]
-    return repr(same).encode()
+
+def _listed(words: list[str]) -> str:
+    """Return the words in a line, the first few where there are many."""
+    more = len(words) - _SHOWN
+    return ", ".join([*words[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
+
+
+def _fields(parameter: Parameter) -> dict[str, Any]:
+    """Return the fields that a file needs: None stands for those that are left out."""
+    fields = asdict(parameter)  # type: ignore[call-overload]
+    return {name: value for name, value in fields.items() if value is not None}
