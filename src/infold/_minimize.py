@@ -1,17 +1,12 @@
 """The SciPy-shaped front door."""
 
-import copy
-import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from infold import _checks
-from infold.evaluation.workers import open_workers
 from infold.methods import Method
 from infold.optimizer import Optimizer
 from infold.record import Evaluation, to_frame
@@ -19,8 +14,6 @@ from infold.space import Point, Space
 
 if TYPE_CHECKING:
     import pandas
-
-_log = logging.getLogger(__name__)
 
 
 class Result(OptimizeResult):
@@ -112,6 +105,8 @@ def minimize(
         A `scipy.optimize.OptimizeResult` with x, fun, nfev, nit, success, message, x_iters,
         func_vals, evaluations and the optimizer itself.
     """
+    from infold._drive import drive  # which needs the names above
+
     if checkpoint is not None and os.path.exists(checkpoint):
         given = None if isinstance(method, str) else method
         optimizer = Optimizer.load(checkpoint, method=given)
@@ -148,86 +143,7 @@ def minimize(
         return drive(optimizer, fun, n_trials, callback=_both(bar.update, callback), **options)
 
 
-def drive(
-    optimizer: Optimizer,
-    fun: Callable[[Any], float],
-    n_trials: int,
-    *,
-    first: Sequence = (),
-    workers: int | Callable = 1,
-    n_parallel: int | None = None,
-    max_failures: int = 10,
-    checkpoint: str | os.PathLike | None = None,
-    callback: Callback | None = None,
-) -> Result:
-    """Evaluate until `n_trials` evaluations have been told; other arguments as in `minimize`.
-
-    Points that were pending come first, then those of `first`, then what the optimizer proposes.
-    """
-    _checks.at_least("n_trials", n_trials, 1)
-    _checks.at_least("max_failures", max_failures, 1)
-    if checkpoint is not None:
-        optimizer.save(checkpoint)  # a file that cannot be written is better found out at once
-    again = optimizer.pending
-    waiting = list(first)
-    already, failures = len(optimizer), 0
-    message = f"all {n_trials} evaluations done"
-    in_flight: dict[Future, Point] = {}
-
-    def next_point() -> Point:
-        if again:
-            return again.pop(0)
-        if waiting:
-            optimizer.expect(waiting.pop(0))
-            return optimizer.pending[-1]
-        return optimizer.ask()
-
-    with open_workers(fun, workers, n_parallel) as pool:
-        stop = False
-        # Once stopped, what is under way is still waited for: each evaluation may have cost hours.
-        while True:
-            while (
-                not stop
-                and len(in_flight) < pool.capacity
-                and len(optimizer) + len(in_flight) < n_trials
-            ):
-                x = next_point()
-                in_flight[pool.submit(copy.copy(x))] = x
-            if not in_flight:
-                break
-            for future in pool.wait(in_flight):
-                x = in_flight.pop(future)
-                outcome = future.result()
-                seconds = getattr(outcome, "seconds", None)
-                optimizer.tell(x, outcome.value, seconds=seconds, error=outcome.error)
-                if checkpoint is not None:
-                    optimizer.save(checkpoint)
-                failures = failures + 1 if outcome.value is None else 0
-                if outcome.error is not None:
-                    _log.warning("evaluation %d failed: %s", len(optimizer), outcome.error)
-                if stop:
-                    continue
-                if failures >= max_failures:
-                    message = f"stopped after {failures} failures in a row, the last: "
-                    message += str(outcome.error)
-                    stop = True
-                elif callback is not None and _wants_to_stop(
-                    callback, _result(optimizer, already, "running")
-                ):
-                    message = f"stopped by the callback after {len(optimizer)} evaluations"
-                    stop = True
-    return _result(optimizer, already, message)
-
-
-def _wants_to_stop(callback: Callback, result: Result) -> bool:
-    try:
-        answer = callback(result)
-    except StopIteration:
-        return True
-    return isinstance(answer, bool | np.bool_) and bool(answer)
-
-
-def _result(optimizer: Optimizer, already: int, message: str) -> Result:
+def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
     best = optimizer.best
     if best is None:
         message = f"no evaluation returned a finite value ({message})"

@@ -232,7 +232,7 @@ def _drive(
     minimum: float | None = None,
 ) -> bool:
     """Run with a progress line; True when it was interrupted."""
-    from infold._minimize import drive
+    from infold._drive import drive
     from infold.compilation import cache_compilations
     from infold.report.progress import RunProgress
 
