@@ -1,12 +1,18 @@
 """The SciPy-shaped front door."""
 
 import os
+import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from infold._callbacks import checked_callback
+from infold._interruption import Interruption
+from infold._limits import Limits
 from infold.methods import Method
 from infold.optimizer import Optimizer
 from infold.record import Evaluation, to_frame
@@ -65,9 +71,14 @@ def minimize(
     direction: str = "minimize",
     x0: Sequence | np.ndarray | None = None,
     y0: Sequence[float] | np.ndarray | None = None,
-    workers: int | Callable = 1,
+    workers: Any = 1,
     n_parallel: int | None = None,
+    timeout: float | None = None,
+    on_error: str = "continue",
     max_failures: int = 10,
+    max_seconds: float | None = None,
+    target: float | None = None,
+    patience: int | None = None,
     checkpoint: str | os.PathLike | None = None,
     callback: Callback | None = None,
     progress: bool = False,
@@ -90,23 +101,41 @@ def minimize(
         direction: "minimize" or "maximize".
         x0: points to evaluate first, or points that have been evaluated where `y0` is given.
         y0: values at `x0` that the caller already has.
-        workers: number of processes that evaluate (-1: one per core), or a map-like callable such
-            as the map of an executor, of a multiprocessing pool or of a Dask client.
+        workers: number of processes that evaluate (-1: one per core); or an executor, a
+            multiprocessing pool or a Dask client, or the map of one; or any map-like callable.
         n_parallel: evaluations under way at once, where `workers` does not say.
+        timeout: seconds after which an evaluation is ended and has failed. It needs processes, so
+            one is used where `workers` is 1.
+        on_error: what an exception in `fun` does: "continue" makes it a failed evaluation, "raise"
+            raises it, and the point stays pending.
         max_failures: number of failed evaluations in a row that ends the run.
+        max_seconds: seconds after which no further evaluation begins; those under way are finished.
+        target: value that is good enough to end the run.
+        patience: number of evaluations in a row without a better value that ends the run.
         checkpoint: run file that is written after every evaluation. If it exists, the run in it is
             continued, with its own space, method, seed and direction; a method that is not one of
             infold's own must be given again.
-        callback: called after every evaluation with the result so far; stops the run by returning
+        callback: called after every evaluation with the result so far, by the keyword
+            `intermediate_result` where it has a parameter of that name; stops the run by returning
             True or raising StopIteration.
         progress: whether to show a progress bar.
+
+    The first Ctrl-C lets the evaluations under way finish and returns the result so far; what is
+    left is in `result.optimizer.pending`. The second raises KeyboardInterrupt. SIGTERM and SIGHUP
+    do the same, but end the program with exit status 128 + signal. Signals are left alone outside
+    the main thread and where somebody else handles them.
 
     Returns:
         A `scipy.optimize.OptimizeResult` with x, fun, nfev, nit, success, message, x_iters,
         func_vals, evaluations and the optimizer itself.
     """
-    from infold._drive import drive  # which needs the names above
+    from infold._drive import check_arguments, drive  # which need the names above
 
+    check_arguments(fun, n_trials, workers, n_parallel, timeout, on_error)
+    checked_callback(callback)
+    limits = Limits(
+        max_failures=max_failures, max_seconds=max_seconds, target=target, patience=patience
+    )
     if checkpoint is not None and os.path.exists(checkpoint):
         given = None if isinstance(method, str) else method
         optimizer = Optimizer.load(checkpoint, method=given)
@@ -128,19 +157,33 @@ def minimize(
             direction=direction,
         )
     first = _new_points(optimizer, x0, y0)
-    options: dict[str, Any] = {
-        "first": first,
-        "workers": workers,
-        "n_parallel": n_parallel,
-        "max_failures": max_failures,
-        "checkpoint": checkpoint,
-    }
-    if not progress:
-        return drive(optimizer, fun, n_trials, callback=callback, **options)
-    from infold.report.progress import RunProgress
+    with ExitStack() as stack:
+        bar = None
+        if progress:
+            from infold.report.progress import RunProgress
 
-    with RunProgress(n_trials, done=len(optimizer)) as bar:
-        return drive(optimizer, fun, n_trials, callback=_both(bar.update, callback), **options)
+            bar = stack.enter_context(RunProgress(n_trials, done=len(optimizer)))
+        interruption = stack.enter_context(Interruption())
+        result = drive(
+            optimizer,
+            fun,
+            n_trials,
+            first=first,
+            workers=workers,
+            n_parallel=n_parallel,
+            timeout=timeout,
+            on_error=on_error,
+            limits=limits,
+            checkpoint=checkpoint,
+            callback=callback,
+            progress=bar,
+            interruption=interruption,
+        )
+    if interruption.asked:
+        print(result.message, file=sys.stderr)
+        if interruption.number != signal.SIGINT:
+            raise SystemExit(interruption.status)
+    return result
 
 
 def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
@@ -188,11 +231,3 @@ def _points(x0: Any) -> list:
         return [x0]
     several = len(x0) > 0 and (isinstance(x0[0], Mapping) or np.ndim(x0[0]) > 0)
     return list(x0) if several or len(x0) == 0 else [x0]
-
-
-def _both(first: Callback, second: Callback | None) -> Callback:
-    def call(result: Result) -> Any:
-        first(result)
-        return second(result) if second is not None else None
-
-    return call
