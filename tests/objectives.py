@@ -53,3 +53,8 @@ def mixed(p: dict) -> float:
     value += sum(((p[f"n{i}"] - 7) / 8) ** 2 for i in range(6))
     value += sum({"a": 0.5, "b": 0.0, "c": 1.0}[p[f"kind{i}"]] for i in range(4))
     return float(value + sum(0.5 * (not p[f"flag{i}"]) for i in range(2)))
+
+
+def half_a_second(x) -> float:
+    time.sleep(0.5)
+    return sphere(x)

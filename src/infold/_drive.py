@@ -111,6 +111,7 @@ def drive(
                 x = in_flight.pop(future)
                 outcome = future.result()
                 if outcome.value is None and interruption.asked:
+                    ended = reason_to_stop()
                     continue  # the signal may be to blame: the point stays pending
                 seconds = getattr(outcome, "seconds", None)
                 optimizer.tell(x, outcome.value, seconds=seconds, error=_text(outcome))

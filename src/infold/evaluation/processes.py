@@ -114,11 +114,11 @@ class Processes:
         """Set the result of an evaluation that is over; return whether it is."""
         task = self._busy[future]
         try:
-            if not task.worker.has_news():
-                return self._settle_late(future, task)
-            message = task.worker.link.recv()
+            message = task.worker.link.recv() if task.worker.has_news() else None
         except (EOFError, OSError):
             return self._settle_death(future, task)
+        if message is None:
+            return self._settle_late(future, task)
         if isinstance(message, _Greeting):
             # What it took to load the objective is not part of the evaluation.
             task.worker.ready = True
