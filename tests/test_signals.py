@@ -150,6 +150,7 @@ def test_signal_ends_a_run_in_order(kind, number, tmp_path):
     path = tmp_path / "run.jsonl"
     process, mark = begin(kind, tmp_path, path)
     wait_until(lambda: n_evaluations(path) >= 2)
+    time.sleep(0.2)  # into the next evaluation
     before = n_evaluations(path)
     process.send_signal(number)
     output, _ = process.communicate(timeout=30)

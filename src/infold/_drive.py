@@ -181,8 +181,8 @@ class _Failures:
         if n_evaluations == 1:
             _log.warning(
                 "The first evaluation failed. If that is a mistake in the objective, stop and "
-                "mend it: on_error='raise' raises its exception. Otherwise the run goes on and "
-                "avoids such points; %d failures in a row end it (max_failures).",
+                "mend it: on_error='raise' (--on-error raise) raises its exception. Otherwise the "
+                "run goes on and avoids such points; max_failures = %d in a row end it.",
                 self._most,
             )
 
@@ -190,4 +190,6 @@ class _Failures:
         """Return why the run must end; None where it need not."""
         if self._in_a_row < self._most:
             return None
+        if self._most == 1:
+            return f"stopped after a failure: {self._last}"
         return f"stopped after {self._in_a_row} failures in a row, the last: {self._last}"

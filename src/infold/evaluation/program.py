@@ -58,7 +58,8 @@ class Command:
             program = program.format()
             if shutil.which(program) is None:
                 raise ValueError(
-                    f"command = {self.template!r}: there is no program {program!r} that can be run"
+                    f"command = {self.template!r}: there is no program {program!r} that can be "
+                    "run (there is no shell either: write sh -c '...' where you need one)"
                 )
 
     def _fields(self, word: str) -> list[str]:
