@@ -2,6 +2,8 @@
 
 import math
 import os
+import re
+import subprocess
 import time
 
 import infold
@@ -53,3 +55,25 @@ def mixed(p: dict) -> float:
     value += sum(((p[f"n{i}"] - 7) / 8) ** 2 for i in range(6))
     value += sum({"a": 0.5, "b": 0.0, "c": 1.0}[p[f"kind{i}"]] for i in range(4))
     return float(value + sum(0.5 * (not p[f"flag{i}"]) for i in range(2)))
+
+
+def half_a_second(x) -> float:
+    time.sleep(0.5)
+    return sphere(x)
+
+
+def counted(x) -> float:
+    """Write a line to the file that is named first, and take a while."""
+    with open(x[0], "a") as file:
+        file.write("called\n")
+    time.sleep(0.5)
+    return 1.0
+
+
+def busy(x) -> float:
+    """Start a program and a fork, then hold the interpreter's lock for a minute."""
+    subprocess.Popen(["sleep", "60"])
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+    return float(len(re.findall("(a*)*b", "a" * 40)))

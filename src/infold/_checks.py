@@ -1,5 +1,7 @@
 """Checks of arguments. Each error names the argument, what was given and what was expected."""
 
+import math
+import numbers
 from collections.abc import Iterable
 
 import numpy as np
@@ -51,7 +53,8 @@ def unit_cube(name: str, value: object, dimension: int | None) -> np.ndarray:
 
 def at_least(name: str, value: int, least: int) -> int:
     """Return `value` as an int, or raise ValueError unless it is whole and at least `least`."""
-    if isinstance(value, bool) or int(value) != value or value < least:
+    whole = isinstance(value, numbers.Integral) or (is_number(value) and value % 1 == 0)
+    if isinstance(value, bool) or not whole or value < least:
         raise ValueError(f"{name} = {value!r}: expected a whole number of at least {least}")
     return int(value)
 
@@ -62,3 +65,22 @@ def one_of(name: str, value: str, choices: Iterable[str]) -> str:
     if value not in known:
         raise ValueError(f"{name} = {value!r}: expected one of {', '.join(known)}")
     return value
+
+
+def positive(name: str, value: float) -> float:
+    """Return `value` as a float, or raise ValueError unless it is a number above 0."""
+    if not is_number(value) or not value > 0:
+        raise ValueError(f"{name} = {value!r}: expected a number above 0")
+    return float(value)
+
+
+def finite(name: str, value: float) -> float:
+    """Return `value` as a float, or raise ValueError unless it is a finite number."""
+    if not is_number(value) or not math.isfinite(value):
+        raise ValueError(f"{name} = {value!r}: expected a finite number")
+    return float(value)
+
+
+def is_number(value: object) -> bool:
+    """Return whether `value` is a real number, which truth values are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

@@ -1,17 +1,18 @@
 """The SciPy-shaped front door."""
 
-import copy
-import logging
 import os
+import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from infold import _checks
-from infold.evaluation.workers import open_workers
+from infold._callbacks import checked_callback
+from infold._interruption import Interruption
+from infold._limits import Limits
 from infold.methods import Method
 from infold.optimizer import Optimizer
 from infold.record import Evaluation, to_frame
@@ -19,8 +20,6 @@ from infold.space import Point, Space
 
 if TYPE_CHECKING:
     import pandas
-
-_log = logging.getLogger(__name__)
 
 
 class Result(OptimizeResult):
@@ -72,9 +71,14 @@ def minimize(
     direction: str = "minimize",
     x0: Sequence | np.ndarray | None = None,
     y0: Sequence[float] | np.ndarray | None = None,
-    workers: int | Callable = 1,
+    workers: Any = 1,
     n_parallel: int | None = None,
+    timeout: float | None = None,
+    on_error: str = "continue",
     max_failures: int = 10,
+    max_seconds: float | None = None,
+    target: float | None = None,
+    patience: int | None = None,
     checkpoint: str | os.PathLike | None = None,
     callback: Callback | None = None,
     progress: bool = False,
@@ -97,21 +101,41 @@ def minimize(
         direction: "minimize" or "maximize".
         x0: points to evaluate first, or points that have been evaluated where `y0` is given.
         y0: values at `x0` that the caller already has.
-        workers: number of processes that evaluate (-1: one per core), or a map-like callable such
-            as the map of an executor, of a multiprocessing pool or of a Dask client.
+        workers: number of processes that evaluate (-1: one per core); or an executor, a
+            multiprocessing pool or a Dask client, or the map of one; or any map-like callable.
         n_parallel: evaluations under way at once, where `workers` does not say.
+        timeout: seconds after which an evaluation is ended and has failed. It needs processes, so
+            one is used where `workers` is 1.
+        on_error: what an exception in `fun` does: "continue" makes it a failed evaluation, "raise"
+            raises it, and the point stays pending.
         max_failures: number of failed evaluations in a row that ends the run.
+        max_seconds: seconds after which no further evaluation begins; those under way are finished.
+        target: value that is good enough to end the run.
+        patience: number of evaluations in a row without a better value that ends the run.
         checkpoint: run file that is written after every evaluation. If it exists, the run in it is
             continued, with its own space, method, seed and direction; a method that is not one of
             infold's own must be given again.
-        callback: called after every evaluation with the result so far; stops the run by returning
+        callback: called after every evaluation with the result so far, by the keyword
+            `intermediate_result` where it has a parameter of that name; stops the run by returning
             True or raising StopIteration.
         progress: whether to show a progress bar.
+
+    The first Ctrl-C lets the evaluations under way finish and returns the result so far; what is
+    left is in `result.optimizer.pending`. The second raises KeyboardInterrupt. SIGTERM and SIGHUP
+    do the same, but end the program with exit status 128 + signal. Signals are left alone outside
+    the main thread and where somebody else handles them.
 
     Returns:
         A `scipy.optimize.OptimizeResult` with x, fun, nfev, nit, success, message, x_iters,
         func_vals, evaluations and the optimizer itself.
     """
+    from infold._drive import check_arguments, drive  # which need the names above
+
+    check_arguments(fun, n_trials, workers, n_parallel, timeout, on_error)
+    checked_callback(callback)
+    limits = Limits(
+        max_failures=max_failures, max_seconds=max_seconds, target=target, patience=patience
+    )
     if checkpoint is not None and os.path.exists(checkpoint):
         given = None if isinstance(method, str) else method
         optimizer = Optimizer.load(checkpoint, method=given)
@@ -133,101 +157,36 @@ def minimize(
             direction=direction,
         )
     first = _new_points(optimizer, x0, y0)
-    options: dict[str, Any] = {
-        "first": first,
-        "workers": workers,
-        "n_parallel": n_parallel,
-        "max_failures": max_failures,
-        "checkpoint": checkpoint,
-    }
-    if not progress:
-        return drive(optimizer, fun, n_trials, callback=callback, **options)
-    from infold.report.progress import RunProgress
+    with ExitStack() as stack:
+        bar = None
+        if progress:
+            from infold.report.progress import RunProgress
 
-    with RunProgress(n_trials, done=len(optimizer)) as bar:
-        return drive(optimizer, fun, n_trials, callback=_both(bar.update, callback), **options)
-
-
-def drive(
-    optimizer: Optimizer,
-    fun: Callable[[Any], float],
-    n_trials: int,
-    *,
-    first: Sequence = (),
-    workers: int | Callable = 1,
-    n_parallel: int | None = None,
-    max_failures: int = 10,
-    checkpoint: str | os.PathLike | None = None,
-    callback: Callback | None = None,
-) -> Result:
-    """Evaluate until `n_trials` evaluations have been told; other arguments as in `minimize`.
-
-    Points that were pending come first, then those of `first`, then what the optimizer proposes.
-    """
-    _checks.at_least("n_trials", n_trials, 1)
-    _checks.at_least("max_failures", max_failures, 1)
-    if checkpoint is not None:
-        optimizer.save(checkpoint)  # a file that cannot be written is better found out at once
-    again = optimizer.pending
-    waiting = list(first)
-    already, failures = len(optimizer), 0
-    message = f"all {n_trials} evaluations done"
-    in_flight: dict[Future, Point] = {}
-
-    def next_point() -> Point:
-        if again:
-            return again.pop(0)
-        if waiting:
-            optimizer.expect(waiting.pop(0))
-            return optimizer.pending[-1]
-        return optimizer.ask()
-
-    with open_workers(fun, workers, n_parallel) as pool:
-        stop = False
-        # Once stopped, what is under way is still waited for: each evaluation may have cost hours.
-        while True:
-            while (
-                not stop
-                and len(in_flight) < pool.capacity
-                and len(optimizer) + len(in_flight) < n_trials
-            ):
-                x = next_point()
-                in_flight[pool.submit(copy.copy(x))] = x
-            if not in_flight:
-                break
-            for future in pool.wait(in_flight):
-                x = in_flight.pop(future)
-                outcome = future.result()
-                seconds = getattr(outcome, "seconds", None)
-                optimizer.tell(x, outcome.value, seconds=seconds, error=outcome.error)
-                if checkpoint is not None:
-                    optimizer.save(checkpoint)
-                failures = failures + 1 if outcome.value is None else 0
-                if outcome.error is not None:
-                    _log.warning("evaluation %d failed: %s", len(optimizer), outcome.error)
-                if stop:
-                    continue
-                if failures >= max_failures:
-                    message = f"stopped after {failures} failures in a row, the last: "
-                    message += str(outcome.error)
-                    stop = True
-                elif callback is not None and _wants_to_stop(
-                    callback, _result(optimizer, already, "running")
-                ):
-                    message = f"stopped by the callback after {len(optimizer)} evaluations"
-                    stop = True
-    return _result(optimizer, already, message)
+            bar = stack.enter_context(RunProgress(n_trials, done=len(optimizer)))
+        interruption = stack.enter_context(Interruption())
+        result = drive(
+            optimizer,
+            fun,
+            n_trials,
+            first=first,
+            workers=workers,
+            n_parallel=n_parallel,
+            timeout=timeout,
+            on_error=on_error,
+            limits=limits,
+            checkpoint=checkpoint,
+            callback=callback,
+            progress=bar,
+            interruption=interruption,
+        )
+    if interruption.asked:
+        print(result.message, file=sys.stderr)
+        if interruption.number != signal.SIGINT:
+            raise SystemExit(interruption.status)
+    return result
 
 
-def _wants_to_stop(callback: Callback, result: Result) -> bool:
-    try:
-        answer = callback(result)
-    except StopIteration:
-        return True
-    return isinstance(answer, bool | np.bool_) and bool(answer)
-
-
-def _result(optimizer: Optimizer, already: int, message: str) -> Result:
+def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
     best = optimizer.best
     if best is None:
         message = f"no evaluation returned a finite value ({message})"
@@ -272,11 +231,3 @@ def _points(x0: Any) -> list:
         return [x0]
     several = len(x0) > 0 and (isinstance(x0[0], Mapping) or np.ndim(x0[0]) > 0)
     return list(x0) if several or len(x0) == 0 else [x0]
-
-
-def _both(first: Callback, second: Callback | None) -> Callback:
-    def call(result: Result) -> Any:
-        first(result)
-        return second(result) if second is not None else None
-
-    return call

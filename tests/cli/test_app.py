@@ -131,7 +131,8 @@ def test_minimizes_a_users_function_with_workers_and_continues_it(tmp_path, monk
         "2",
     ]
     path = tmp_path / "run.json"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    folders = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     for trials in ("8", "12"):
         program = [
             sys.executable,

@@ -33,3 +33,29 @@ def fork_and_die(seconds: float) -> float:
         time.sleep(seconds)
         os._exit(0)
     os._exit(9)
+
+
+def sleep_when_large(x) -> float:
+    """Take a minute where the coordinate is large."""
+    time.sleep(60.0 if x[0] > 0.5 else 0.0)
+    return float(x[0])
+
+
+def hang(x) -> float:
+    time.sleep(60.0)
+    return 0.0
+
+
+def missing_key(x) -> float:
+    return {}["rate"]
+
+
+class OwnError(Exception):
+    """Exception that does not survive pickling, as many with two arguments do not."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(one)
+
+
+def own_error(x) -> float:
+    raise OwnError("one", "two")

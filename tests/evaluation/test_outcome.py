@@ -2,6 +2,8 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from tests.evaluation import process_objectives
 
@@ -21,12 +23,39 @@ def test_value_has_no_error():
         (lambda x: 1 / x, "ZeroDivisionError: division by zero"),
         (lambda x: float("nan"), "the value is nan"),
         (lambda x: float("inf"), "the value is inf"),
-        (lambda x: "many", "ValueError: could not convert string to float: 'many'"),
+        (lambda x: "1.5", "TypeError: the objective returned '1.5': expected a number"),
+        (lambda x: None, "TypeError: the objective returned None: expected a number"),
+        (lambda x: 1 + 2j, "TypeError: the objective returned (1+2j): expected a number"),
+        (lambda x: [1.0], "TypeError: the objective returned [1.0]: expected a number"),
+        (lambda x: np.ones(2), "TypeError: the objective returned array([1., 1.]): expected a"),
+        (lambda x: 10**400, "TypeError: the objective returned 1000"),
     ],
 )
 def test_failure_says_what_went_wrong(fun, error):
     outcome = Guarded(fun)(0)
-    assert outcome == Outcome(None, error, outcome.seconds)
+    assert outcome.value is None
+    assert outcome.error.startswith(error)
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.array([[2.0]]), jnp.array(2.0), True])
+def test_whatever_holds_one_real_number_is_a_value(value):
+    assert Guarded(lambda x: value)(0).value == float(np.asarray(value).item())
+
+
+def test_trace_of_a_failure_ends_with_the_line_that_raised():
+    def deeper(x):
+        return x["rate"]
+
+    trace = Guarded(lambda x: deeper(x))({}).trace
+    assert trace.count("File ") == 2
+    assert f'File "{__file__}", line ' in trace
+    assert trace.splitlines()[-2:][0].strip().startswith('return x["rate"]')
+    assert "outcome.py" not in trace.replace("test_outcome.py", "")
+
+
+def test_exceptions_pass_where_they_are_not_to_be_caught():
+    with pytest.raises(ZeroDivisionError):
+        Guarded(lambda x: 1 / x, catch=False)(0)
 
 
 def test_failures_take_time_as_well():

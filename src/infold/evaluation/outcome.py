@@ -1,10 +1,16 @@
 """What comes of one evaluation of the objective."""
 
 import math
+import numbers
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
+
+_FRAMES = 8  # of a traceback that are kept: the user's own are the last
+_HERE = str(Path(__file__).parent)
 
 
 class Outcome(NamedTuple):
@@ -20,11 +26,37 @@ class Outcome(NamedTuple):
     When nothing came back from there, for instance because the process died, it is the time from
     sending the point until the loss was noticed.
     """
+    trace: str | None = None
+    """Files and lines that an exception passed, the last one where it was raised."""
 
 
 def failure(error: BaseException, seconds: float) -> Outcome:
     """Return the outcome of an evaluation that ended with an exception."""
-    return Outcome(None, f"{type(error).__name__}: {error}", seconds)
+    return Outcome(None, f"{type(error).__name__}: {error}", seconds, _trace(error))
+
+
+def _trace(error: BaseException) -> str | None:
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if not frame.filename.startswith(_HERE)]
+    if not theirs:
+        return None
+    return "".join(traceback.format_list(theirs[-_FRAMES:])).rstrip()
+
+
+def number(value: Any) -> float:
+    """Return what an objective returned as a float, or raise TypeError.
+
+    Whatever holds exactly one real number will do, also an array of size one; text will not.
+    """
+    held = value.item() if getattr(value, "size", None) == 1 and hasattr(value, "item") else value
+    is_text = isinstance(held, str | bytes | bytearray)
+    is_complex = isinstance(held, numbers.Complex) and not isinstance(held, numbers.Real)
+    if held is None or is_text or is_complex:
+        raise TypeError(f"the objective returned {value!r:.60}: expected a number")
+    try:
+        return float(held)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"the objective returned {value!r:.60}: expected a number") from None
 
 
 @dataclass(frozen=True)
@@ -36,12 +68,16 @@ class Guarded:
 
     fun: Callable[[Any], Any]
     """The user's objective."""
+    catch: bool = True
+    """Whether exceptions become failures; otherwise they pass, for a person who debugs."""
 
     def __call__(self, x: Any) -> Outcome:
         start = time.perf_counter()
         try:
-            value = float(self.fun(x))
+            value = number(self.fun(x))
         except Exception as error:
+            if not self.catch:
+                raise
             return failure(error, time.perf_counter() - start)
         seconds = time.perf_counter() - start
         if not math.isfinite(value):

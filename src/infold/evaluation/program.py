@@ -1,14 +1,14 @@
 """An external program as the objective."""
 
-import contextlib
-import os
 import shlex
-import signal
+import shutil
 import string
-import subprocess
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
+
+from infold import _checks
 
 
 @dataclass(frozen=True)
@@ -24,62 +24,92 @@ class Command:
     timeout: float | None = None
     """Seconds after which an evaluation is ended and counts as failed; None for no limit."""
 
-    def check(self, names: list[str]) -> None:
-        """Raise ValueError when the template is no command line or names an unknown parameter."""
-        words = self._words()
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            _checks.positive("timeout", self.timeout)
+
+    def check(self, example: Mapping[str, Any]) -> None:
+        """Raise ValueError when the command cannot run.
+
+        That is when the template is no command line, has a placeholder that cannot be filled in,
+        or names a program that does not exist.
+
+        Args:
+            example: a point of the space that the run searches.
+        """
+        words = self._template_words()
         if not words:
             raise ValueError("command is empty: expected a program and its arguments")
         for word in words:
-            for _, field, _, _ in string.Formatter().parse(word):
-                if field is not None and (field not in names or not field.isidentifier()):
-                    expected = ", ".join(name for name in names if name.isidentifier())
-                    raise ValueError(f"command has {{{field}}}: expected one of {expected}")
+            for field in self._fields(word):
+                if field not in example:
+                    raise ValueError(
+                        f"command has {{{field}}}: expected one of {', '.join(example)}; "
+                        "write {{ and }} for braces of the program's own"
+                    )
+            try:
+                word.format(**example)
+            except (ValueError, TypeError, LookupError, AttributeError) as error:
+                raise ValueError(f"command has {word!r}, which cannot be filled in: {error}") from (
+                    error
+                )
+        program = words[0]
+        if not any(True for _ in self._fields(program)):
+            program = program.format()
+            if shutil.which(program) is None:
+                raise ValueError(
+                    f"command = {self.template!r}: there is no program {program!r} that can be "
+                    "run (there is no shell either: write sh -c '...' where you need one)"
+                )
+
+    def _fields(self, word: str) -> list[str]:
+        try:
+            parts = list(string.Formatter().parse(word))
+        except ValueError as error:
+            raise ValueError(
+                f"command = {self.template!r}: {error} in {word!r}; "
+                "write {{ and }} for braces of the program's own"
+            ) from error
+        return [field for _, field, _, _ in parts if field is not None]
 
     def __call__(self, point: Mapping[str, Any]) -> float:
-        words = [word.format(**point) for word in self._words()]
-        ended = self._run(words)
-        if ended.status == -signal.SIGINT:
-            # Ctrl-C reached the program before it had its own session, and so before it began.
-            ended = self._run(words)
-        program = words[0]
-        if ended.status != 0:
-            last = (ended.errors.strip().splitlines() or [""])[-1]
-            raise RuntimeError(f"{program} ended with status {ended.status}: {last}")
-        lines = ended.output.strip().splitlines()
-        if not lines:
-            raise RuntimeError(f"{program} printed nothing: expected a number on the last line")
-        try:
-            return float(lines[-1])
-        except ValueError:
-            raise RuntimeError(
-                f"the last line of {program} is {lines[-1]!r}: expected a number"
-            ) from None
+        """Run the program once, here and now."""
+        from infold.evaluation.programs import Programs  # which needs this class
 
-    def _words(self) -> list[str]:
+        with closing(Programs(self, 1, catch=False)) as programs:
+            (done,) = programs.wait([programs.submit(point)])
+            value = done.result().value
+        return float("nan") if value is None else value
+
+    def words(self, point: Mapping[str, Any]) -> list[str]:
+        """Return the program and its arguments, with the parameters of a point filled in."""
+        return [word.format(**point) for word in self._template_words()]
+
+    def _template_words(self) -> list[str]:
         try:
             return shlex.split(self.template)
         except ValueError as error:
             raise ValueError(f"command = {self.template!r}: {error}") from error
 
-    def _run(self, words: list[str]) -> "_Ended":
-        """Run the program to its end, or to ours: then it and all that it started are killed."""
-        # In a session of its own, where Ctrl-C in the terminal does not reach it.
-        program = subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        try:
-            output, errors = program.communicate(timeout=self.timeout)
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
-                os.killpg(program.pid, signal.SIGKILL)
-            program.communicate()
-            raise
-        return _Ended(program.returncode, output, errors)
 
+def value_of(program: str, status: int, output: str, errors: str) -> float:
+    """Return the value that a program printed, or raise RuntimeError.
 
-class _Ended(NamedTuple):
-    """What a program left behind."""
-
-    status: int
-    output: str
-    errors: str
+    Args:
+        program: its name, for the error.
+        status: its exit status.
+        output: the end of what it printed.
+        errors: the end of what it wrote to standard error.
+    """
+    if status != 0:
+        last = (errors.strip().splitlines() or [""])[-1]
+        raise RuntimeError(f"{program} ended with status {status}: {last}")
+    lines = output.strip().splitlines()
+    if not lines:
+        raise RuntimeError(f"{program} printed nothing: expected a number on the last line")
+    try:
+        return float(lines[-1])
+    except ValueError:
+        raise RuntimeError(
+            f"the last line of {program} is {lines[-1]!r:.200}: expected a number"
+        ) from None

@@ -1,0 +1,64 @@
+"""When a run ends."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from infold import _checks
+from infold.optimizer import Optimizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What ends a run before all its evaluations are done."""
+
+    max_failures: int = 10
+    """Number of failed evaluations in a row."""
+    max_seconds: float | None = None
+    """Seconds after which no further evaluation begins; those under way are finished."""
+    target: float | None = None
+    """Value that is good enough."""
+    patience: int | None = None
+    """Number of evaluations in a row that bring no better value."""
+
+    def __post_init__(self) -> None:
+        _checks.at_least("max_failures", self.max_failures, 1)
+        if self.max_seconds is not None:
+            _checks.positive("max_seconds", self.max_seconds)
+        if self.target is not None:
+            _checks.finite("target", self.target)
+        if self.patience is not None:
+            _checks.at_least("patience", self.patience, 1)
+
+    def reached(self, optimizer: Optimizer, seconds: float) -> str | None:
+        """Return which limit has been reached, in words; None where none has.
+
+        Failures in a row are not among them: only those of this call count.
+
+        Args:
+            optimizer: the run.
+            seconds: how long it has been going on.
+        """
+        n = len(optimizer)
+        if self.target is not None and optimizer.best is not None:
+            value = optimizer.best[1]
+            good = value <= self.target if _minimizes(optimizer) else value >= self.target
+            if good:
+                return f"target {self.target:g} reached: {value:.6g} after {n} evaluations"
+        if self.patience is not None and _evaluations_since_best(optimizer) >= self.patience:
+            return f"no better value in {self.patience} evaluations (patience), {n} in all"
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            return f"time is up: max_seconds = {self.max_seconds:g}, {n} evaluations done"
+        return None
+
+
+def _minimizes(optimizer: Optimizer) -> bool:
+    return optimizer.direction == "minimize"
+
+
+def _evaluations_since_best(optimizer: Optimizer) -> int:
+    """Return how many evaluations came after the best; 0 where none has succeeded."""
+    values = optimizer.values if _minimizes(optimizer) else -optimizer.values
+    if not np.any(np.isfinite(values)):
+        return 0
+    return len(values) - 1 - int(np.nanargmin(values))

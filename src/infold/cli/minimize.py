@@ -1,0 +1,124 @@
+"""The command `infold minimize`: the user's own function or program."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from infold.cli.driving import close_run, drive_shown
+from infold.cli.objective import find_objective
+from infold.cli.options import Acquisition, Features, Initial, Method, Trials
+from infold.cli.terminal import console, told_plainly
+
+app = typer.Typer()
+
+
+@app.command("minimize")
+def minimize_command(
+    objective: Annotated[
+        str | None,
+        typer.Argument(
+            help="The objective, as module:function or path/to/file.py:function. It gets a dict."
+        ),
+    ] = None,
+    space: Annotated[Path | None, typer.Option(help="TOML file with the parameters.")] = None,
+    command: Annotated[
+        str | None, typer.Option(help="Instead of a function: a program, './simulate {x1} {x2}'.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds per evaluation; a longer one has failed.")
+    ] = None,
+    maximize: Annotated[
+        bool, typer.Option("--maximize", help="Look for the largest value.")
+    ] = False,
+    method: Method = "mgpc",
+    acquisition: Acquisition = None,
+    features: Features = None,
+    trials: Trials = 100,
+    initial: Initial = 10,
+    seed: Annotated[int | None, typer.Option(help="Seed of every random choice.")] = None,
+    workers: Annotated[int, typer.Option(help="Evaluations at once.")] = 1,
+    max_failures: Annotated[int, typer.Option(help="So many failures in a row end the run.")] = 10,
+    on_error: Annotated[
+        str, typer.Option(help="What an exception in the objective does: continue or raise.")
+    ] = "continue",
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Seconds after which no further evaluation begins.")
+    ] = None,
+    target: Annotated[float | None, typer.Option(help="A value that ends the run.")] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="So many evaluations without a better value end the run.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Written after every evaluation; continued if it exists.")
+    ] = None,
+) -> None:
+    """Optimize your own function or program."""
+    from infold._drive import check_arguments
+    from infold._limits import Limits
+    from infold.optimizer import Optimizer
+    from infold.space import Space
+
+    with told_plainly():
+        limits = Limits(
+            max_failures=max_failures, max_seconds=max_seconds, target=target, patience=patience
+        )
+        resuming = checkpoint is not None and checkpoint.exists()
+        if (objective is None) == (command is None):
+            raise ValueError("expected an objective: either module:function, or --command")
+        if space is None and not resuming:
+            raise ValueError("--space is missing: expected a TOML file with the parameters")
+        parameters = None if space is None else Space.from_toml(space)
+        if resuming:
+            optimizer = Optimizer.load(str(checkpoint))
+            if parameters is not None and parameters != optimizer.space:
+                raise ValueError(f"{checkpoint} holds a run in another space: choose another file")
+            if not optimizer.space.named:
+                raise ValueError(
+                    f"{checkpoint} holds a run without named parameters: choose another file"
+                )
+            if maximize and optimizer.direction != "maximize":
+                raise ValueError(
+                    f"{checkpoint} holds a run that minimizes: leave out --maximize, "
+                    "or choose another file"
+                )
+        else:
+            optimizer = Optimizer(
+                parameters,
+                method=method,
+                acquisition=acquisition,
+                n_features=features,
+                n_initial=initial,
+                seed=seed,
+                direction="maximize" if maximize else "minimize",
+            )
+        example = optimizer.space.decode(np.full(optimizer.space.dimension, 0.5))
+        fun = find_objective(objective, command, dict(example))
+        check_arguments(fun, trials, workers, None, timeout, on_error)
+    already = f", {len(optimizer)} evaluations already done" if len(optimizer) else ""
+    console.print(
+        f"{objective or command} (D = {optimizer.space.dimension}), seed {optimizer.seed}{already}",
+        highlight=False,
+    )
+    interruption = drive_shown(
+        optimizer,
+        fun,
+        trials,
+        checkpoint,
+        workers=workers,
+        timeout=timeout,
+        on_error=on_error,
+        limits=limits,
+    )
+    if optimizer.best is None:
+        console.print("no evaluation succeeded", style="red")
+    else:
+        x, value = optimizer.best
+        console.print(f"best value {value:.6g} at", highlight=False)
+        settings = x.values() if isinstance(x, dict) else x
+        for name, setting in zip(optimizer.space.parameters, settings, strict=True):
+            console.print(f"  {name} = {setting!r}", highlight=False, markup=False, soft_wrap=True)
+    close_run(optimizer, trials, checkpoint, interruption, "the same command continues it")
+    if optimizer.best is None:
+        raise typer.Exit(1)
