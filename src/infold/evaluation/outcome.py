@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from infold import _checks
+
 
 class Outcome(NamedTuple):
     """Result of one evaluation: a finite value, or the reason why there is none."""
@@ -40,10 +42,11 @@ class Guarded:
     def __call__(self, x: Any) -> Outcome:
         start = time.perf_counter()
         try:
-            value = float(self.fun(x))
+            returned = self.fun(x)
+            value = _checks.value_of(returned, "the value")
         except Exception as error:
             return failure(error, time.perf_counter() - start)
         seconds = time.perf_counter() - start
         if not math.isfinite(value):
-            return Outcome(None, f"the value is {value}", seconds)
+            return Outcome(None, f"the value is {returned}", seconds)
         return Outcome(value, None, seconds)
