@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from infold import _checks
-from infold._minimize import Callback, Result, result_of
+from infold._checkpoint import Checkpoint, keeping
+from infold._minimize import Callback, Result, how_it_ended, result_of
 from infold.evaluation.workers import open_workers
 from infold.optimizer import Optimizer
 from infold.space import Point
@@ -27,7 +28,7 @@ def drive(
     workers: int | Callable = 1,
     n_parallel: int | None = None,
     max_failures: int = 10,
-    checkpoint: str | os.PathLike | None = None,
+    checkpoint: str | os.PathLike | Checkpoint | None = None,
     callback: Callback | None = None,
 ) -> Result:
     """Evaluate until `n_trials` evaluations have been told; other arguments as in `minimize`.
@@ -36,12 +37,10 @@ def drive(
     """
     _checks.at_least("n_trials", n_trials, 1)
     _checks.at_least("max_failures", max_failures, 1)
-    if checkpoint is not None:
-        optimizer.save(checkpoint)  # a file that cannot be written is better found out at once
     again = optimizer.pending
     waiting = list(first)
     already, failures = len(optimizer), 0
-    message = f"all {n_trials} evaluations done"
+    message = ""
     in_flight: dict[Future, Point] = {}
 
     def next_point() -> Point:
@@ -52,7 +51,13 @@ def drive(
             return optimizer.pending[-1]
         return optimizer.ask()
 
-    with open_workers(fun, workers, n_parallel) as pool:
+    def is_exhausted() -> bool:
+        return not again and not waiting and optimizer.exhausted
+
+    with (
+        keeping(optimizer, checkpoint) as kept,
+        open_workers(fun, workers, n_parallel) as pool,
+    ):
         stop = False
         # Once stopped, what is under way is still waited for: each evaluation may have cost hours.
         while True:
@@ -60,6 +65,7 @@ def drive(
                 not stop
                 and len(in_flight) < pool.capacity
                 and len(optimizer) + len(in_flight) < n_trials
+                and not is_exhausted()
             ):
                 x = next_point()
                 in_flight[pool.submit(copy.copy(x))] = x
@@ -70,8 +76,9 @@ def drive(
                 outcome = future.result()
                 seconds = getattr(outcome, "seconds", None)
                 optimizer.tell(x, outcome.value, seconds=seconds, error=outcome.error)
-                if checkpoint is not None:
-                    optimizer.save(checkpoint)
+                if not kept.save() and not stop:
+                    message = f"stopped after {len(optimizer)} evaluations"
+                    stop = True
                 failures = failures + 1 if outcome.value is None else 0
                 if outcome.error is not None:
                     _log.warning("evaluation %d failed: %s", len(optimizer), outcome.error)
@@ -86,7 +93,8 @@ def drive(
                 ):
                     message = f"stopped by the callback after {len(optimizer)} evaluations"
                     stop = True
-    return result_of(optimizer, already, message)
+    message = message or how_it_ended(optimizer, already, n_trials)
+    return result_of(optimizer, already, kept.remark(message))
 
 
 def _wants_to_stop(callback: Callback, result: Result) -> bool:
