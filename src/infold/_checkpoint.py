@@ -83,11 +83,12 @@ class Checkpoint:
 
     @property
     def _trouble(self) -> str:
-        missing = len(self.optimizer) - self._n_saved
-        return (
-            f"{self.path} could not be written ({self._error}): "
-            f"the last {missing} evaluations are in memory alone"
+        n_missing = len(self.optimizer) - self._n_saved
+        what = (
+            f"the last {n_missing} evaluations are" if n_missing > 1 else "the last evaluation is"
         )
+        held = f"{what} in memory alone" if n_missing else "it lacks no evaluation"
+        return f"{self.path} could not be written ({self._error}): {held}"
 
     def remark(self, message: str) -> str:
         """Return why a run ended, and what its file lacks, where it lacks something."""
