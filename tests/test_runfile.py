@@ -6,6 +6,8 @@ import logging
 import os
 import resource
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -50,16 +52,26 @@ def record(optimizer: Optimizer) -> list:
 
 
 def play(seed: int, between) -> list:
-    """A run of batches, failures, tells out of order and unasked, expectations; then five asks.
+    """A run of batches, failures, tells out of order, unasked and rounded, expectations, points
+    taken back, fixed parameters; then five asks.
 
     After each event `between` gives the optimizer that goes on.
     """
     rng = np.random.default_rng(seed)
     optimizer = new()
     for _ in range(50):
-        action = rng.choice(["ask", "ask", "batch", "tell", "tell", "tell", "user", "expect"])
+        actions = ["ask", "ask", "batch", "tell", "tell", "tell", "user", "expect"]
+        action = rng.choice([*actions, "rounded", "forget", "fixed"])
         if action == "ask":
             optimizer.ask()
+        elif action == "fixed":
+            optimizer.ask(fixed={"kind": "b", "x": float(rng.uniform(-1.0, 0.3))})
+        elif action == "forget" and optimizer.pending:
+            optimizer.forget(optimizer.pending[rng.integers(len(optimizer.pending))])
+        elif action == "rounded" and optimizer.pending:
+            x = optimizer.pending[rng.integers(len(optimizer.pending))]
+            rounded = {**x, "x": np.float32(x["x"]), "rate": float(f"{x['rate']:.6g}")}
+            optimizer.tell(rounded, float(rng.normal()))
         elif action == "batch":
             optimizer.ask(int(rng.integers(1, 6)))
         elif action == "tell" and optimizer.pending:
@@ -221,9 +233,6 @@ def test_file_that_another_hand_changed_is_written_anew(tmp_path):
     advance(other, 2, path)
     advance(optimizer, 1, path)
     assert record(Optimizer.load(path)) == record(optimizer)
-    path.write_text("somebody's notes")
-    advance(optimizer, 1, path)
-    assert record(Optimizer.load(path)) == record(optimizer)
     path.unlink()
     advance(optimizer, 1, path)
     assert record(Optimizer.load(path)) == record(optimizer)
@@ -231,6 +240,69 @@ def test_file_that_another_hand_changed_is_written_anew(tmp_path):
     advance(optimizer, 1, elsewhere)
     assert record(Optimizer.load(elsewhere)) == record(optimizer)
     assert len(Optimizer.load(path)) == len(optimizer) - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("somebody's notes", "is not a run file of infold and is not overwritten"),
+        ('{"format": "notes"}\n', "is not a run file of infold and is not overwritten"),
+        ('{"format": "infold-run", "version": 3}\n{"a": 1}\n', "has version 3 and is not overwr"),
+        ('{"format": "infold-run", "version": 2, "me', "is not a run file of infold and is not"),
+        ("\n", "is not a run file of infold and is not overwritten"),
+    ],
+)
+def test_what_is_not_a_run_file_of_a_known_version_is_never_overwritten(tmp_path, text, message):
+    path = tmp_path / "run.jsonl"
+    optimizer = new("random")
+    path.write_text(text)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=message) as found:
+            optimizer.save(path)
+        assert str(path) in str(found.value)
+        assert path.read_text() == text
+        path.unlink()
+        advance(optimizer, 2, path)
+        path.write_text(text)  # also where it took the place of our own file
+    path.write_text("")
+    optimizer.save(path)
+    assert record(Optimizer.load(path)) == record(optimizer)
+
+
+def test_pipes_and_devices_are_refused_and_stay(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to("/dev/null")
+    for path in (pipe, "/dev/null", tmp_path / "link"):
+        for use in (Optimizer.load, new("random").save):
+            with pytest.raises(ValueError, match="is a pipe or a device: expected a file"):
+                use(path)
+    assert pipe.is_fifo()
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_new_file_that_does_not_fit_leaves_room_for_an_append(tmp_path, monkeypatch):
+    """Superseded lines outweigh the others: the file would be written anew, were there room."""
+    path = tmp_path / "run.jsonl"
+    optimizer = new()
+    optimizer.save(path)
+
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("infold.runfile.files.replace", full)
+    for i in range(100):
+        optimizer.save(path, {"note": str(i) * 500})
+    assert Optimizer.load(path, method=Chained()).metadata == {"note": "99" * 500}
+
+
+@pytest.mark.parametrize("metadata", [3, [1], {"a": object()}, {"a": float("nan")}])
+def test_metadata_that_no_file_can_hold_are_refused_and_not_kept(tmp_path, metadata):
+    optimizer = new("random")
+    with pytest.raises(ValueError, match="metadata"):
+        optimizer.save(tmp_path / "run.jsonl", metadata)
+    assert optimizer.metadata == {}
+    assert os.listdir(tmp_path) == []
 
 
 def test_changed_settings_and_metadata_are_saved(tmp_path):
@@ -345,7 +417,7 @@ def edited(path: Path, number: int, **fields) -> None:
         (1, {"seed": True}, "line 1: seed = True: expected a whole number"),
         (1, {"n_initial": 0}, "line 1: n_initial = 0: expected a whole number of at least 1"),
         (1, {"direction": "up"}, "line 1: direction = 'up': expected one of minimize, maximize"),
-        (1, {"initial": "grid"}, "line 1: design = 'grid': expected one of"),
+        (1, {"initial": "grid"}, "line 1: initial = 'grid': expected one of"),
         (1, {"space": {}}, r"line 1: space = \{\}: expected a table with named and parameters"),
         (1, {"space": {"named": True, "parameters": {"a": 3}}}, "line 1: a = 3: expected a table"),
         (1, {"method": {"kind": "Chained", "settings": {}}}, "line 1: "),
@@ -373,6 +445,11 @@ def edited(path: Path, number: int, **fields) -> None:
         (5, {"error": 3}, "line 5: error = 3: expected text"),
         (5, {"proposed_by": None}, "line 5: proposed_by = None: expected text"),
         (5, {"diagnostics": [1]}, r"line 5: diagnostics = \[1\]: expected a table"),
+        (5, {"seconds": -1}, "line 5: seconds = -1.0: expected a number of at least 0"),
+        (2, {"n_asked": 1 << 40}, "line 2: n_asked = 1099511627776: expected at most"),
+        (3, {"event": "forget", "x": "removed"}, "line 3: x is missing"),
+        (4, {"fixed": {"colour": 1}}, "line 4: fixed has the key 'colour'"),
+        (4, {"fixed": {"n": "a"}}, r"line 4: fixed\['n'\] = 'a': expected a number"),
         (5, {"constraints": ["a"]}, "line 5: constraints = 'a': expected numbers"),
     ],
 )
@@ -383,6 +460,51 @@ def test_damage_is_named_by_file_and_line_and_nothing_is_written(written, number
         reload(written)
     assert str(written) in str(found.value)
     assert written.read_bytes() == before
+
+
+def test_forgotten_points_that_were_not_pending_are_named_by_line(written):
+    with written.open("a") as file:
+        x = json.dumps({"rate": 0.5, "n": 1, "kind": "a", "flag": True, "x": 0.0})
+        file.write(f'{{"event": "forget", "x": {x}}}\n')
+    number = len(lines(written))
+    with pytest.raises(ValueError, match=f"line {number}: x = .*: expected a point that is pend"):
+        reload(written)
+
+
+WRONG_TYPES = """
+import json, sys
+from infold import Optimizer
+
+path = sys.argv[1]
+for names, value, message in (
+    (["search", "n_candidates"], "many", "n_candidates = 'many': expected a whole number"),
+    (["search", "vary_best"], 3, "vary_best = 3: expected bool"),
+    (["model", "transform"], "yes", "transform = 'yes': expected bool"),
+    (["model", "warm_training_iterations"], 1.5, "warm_training_iterations = 1.5: expected"),
+    (["acquisition"], 3, "acquisition = 3: expected a Acquisition"),
+    (["name"], 5, "name = 5: expected str"),
+):
+    Optimizer([(0.0, 1.0)] * 4, method="full_space", seed=0).save(path)
+    head, rest = open(path).read().split("\\n", 1)
+    head = json.loads(head)
+    table = head["method"]
+    for name in names[:-1]:
+        table = table[name]
+    table[names[-1]] = value
+    open(path, "w").write(json.dumps(head) + "\\n" + rest)
+    try:
+        Optimizer.load(path)
+    except ValueError as error:
+        assert str(error).startswith(f"{path}, line 1: {message}"), error
+    else:
+        raise AssertionError(names)
+"""
+
+
+def test_settings_of_the_wrong_type_are_found_when_loading(tmp_path):
+    """In a process of its own: here types are checked at run time anyway."""
+    command = [sys.executable, "-c", WRONG_TYPES, str(tmp_path / "run.jsonl")]
+    subprocess.run(command, check=True)
 
 
 @pytest.mark.parametrize(

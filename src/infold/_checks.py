@@ -3,8 +3,11 @@
 import math
 import numbers
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+
+_SHOWN = 80  # characters of a value that an error shows
 
 
 def finite_array(name: str, value: object, shape: tuple[int | None, ...]) -> np.ndarray:
@@ -51,19 +54,22 @@ def unit_cube(name: str, value: object, dimension: int | None) -> np.ndarray:
     return array
 
 
-def at_least(name: str, value: int, least: int) -> int:
+def at_least(name: str, value: Any, least: int) -> int:
     """Return `value` as an int, or raise ValueError unless it is whole and at least `least`."""
-    whole = isinstance(value, numbers.Integral) or (is_number(value) and value % 1 == 0)
-    if isinstance(value, bool) or not whole or value < least:
-        raise ValueError(f"{name} = {value!r}: expected a whole number of at least {least}")
+    try:
+        fits = np.ndim(value) == 0 and int(value) == value and value >= least
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits or isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} = {shown(value)}: expected a whole number of at least {least}")
     return int(value)
 
 
-def one_of(name: str, value: str, choices: Iterable[str]) -> str:
+def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return `value`, or raise ValueError when it is not one of `choices`."""
     known = list(choices)
-    if value not in known:
-        raise ValueError(f"{name} = {value!r}: expected one of {', '.join(known)}")
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} = {shown(value)}: expected one of {', '.join(known)}")
     return value
 
 
@@ -84,3 +90,66 @@ def finite(name: str, value: float) -> float:
 def is_number(value: object) -> bool:
     """Return whether `value` is a real number, which truth values are not."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def value_of(y: Any, name: str = "y") -> float:
+    """Return what an objective gave as a float: NaN where it is None, NaN or infinite.
+
+    Arrays of one element count as that element. Text, complex numbers and whatever else is no real
+    number raise ValueError, and so do whole numbers that no double can hold.
+
+    Args:
+        y: what the objective gave, or the user told.
+        name: what errors call it.
+    """
+    if y is None:
+        return math.nan
+    number = _only_element(y)
+    refused = str | bytes | bytearray | complex | np.complexfloating
+    try:
+        if isinstance(number, refused):
+            raise TypeError
+        value = float(number)
+    except OverflowError:
+        raise ValueError(
+            f"{name} = {shown(y)}: expected a number of at most 1.8e308, or None for a failed "
+            "evaluation"
+        ) from None
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} = {shown(y)}: expected a number, or None for a failed evaluation"
+        ) from None
+    return value if math.isfinite(value) else math.nan
+
+
+def _only_element(y: Any) -> Any:
+    """Return the element of an array of one, of whatever library; else y itself."""
+    dtype = getattr(y, "dtype", None)
+    if dtype is None or getattr(dtype, "kind", "f") in "mM":  # times are no numbers
+        return y if dtype is None else str(y)
+    try:
+        return y.item()
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return None if np.ndim(y) else y
+
+
+def seconds_of(seconds: Any) -> float | None:
+    """Return how long an evaluation took, or raise ValueError where no time can be meant."""
+    if seconds is None:
+        return None
+    try:
+        number = float(seconds)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0.0 <= number < math.inf:
+        raise ValueError(f"seconds = {shown(seconds)}: expected a number of at least 0, or None")
+    return number
+
+
+def shown(value: object) -> str:
+    """Return a short text that stands for a value in an error."""
+    try:
+        text = repr(value)
+    except Exception:  # such as that of Python for whole numbers of more than 4300 digits
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

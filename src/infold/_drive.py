@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from infold import _checks
 from infold._callbacks import checked_callback
+from infold._checkpoint import Checkpoint, keeping
 from infold._interruption import Interruption
 from infold._limits import Limits
-from infold._minimize import Callback, Result, result_of
+from infold._minimize import Callback, Result, how_it_ended, result_of
 from infold.evaluation.outcome import Outcome
 from infold.evaluation.workers import check_workers, open_workers
 from infold.optimizer import Optimizer
@@ -38,7 +39,7 @@ def drive(
     timeout: float | None = None,
     on_error: str = "continue",
     limits: Limits | None = None,
-    checkpoint: str | os.PathLike | None = None,
+    checkpoint: str | os.PathLike | Checkpoint | None = None,
     callback: Callback | None = None,
     progress: "RunProgress | None" = None,
     interruption: Interruption | None = None,
@@ -68,13 +69,10 @@ def drive(
     interruption = interruption or Interruption()
     again = optimizer.pending
     waiting = list(first)
-    already, failures = len(optimizer), _Failures(limits.max_failures)
+    already = len(optimizer)
+    failures = _Failures(limits.max_failures)
     began = time.monotonic()
     in_flight: dict[Future[Outcome], Point] = {}
-
-    def save() -> None:
-        if checkpoint is not None:
-            optimizer.save(checkpoint)
 
     def next_point() -> Point:
         if again:
@@ -90,9 +88,14 @@ def drive(
             return f"interrupted by {interruption.name}"
         return limits.reached(optimizer, time.monotonic() - began)
 
-    save()  # a file that cannot be written is better found out at once
+    def is_exhausted() -> bool:
+        return not again and not waiting and optimizer.exhausted
+
     catch = on_error == "continue"
-    with open_workers(fun, workers, n_parallel, timeout=timeout, catch=catch) as pool:
+    with (
+        keeping(optimizer, checkpoint) as kept,
+        open_workers(fun, workers, n_parallel, timeout=timeout, catch=catch) as pool,
+    ):
         ended = reason_to_stop()
         # Once stopped, what is under way is still waited for: each evaluation may have cost hours.
         while True:
@@ -100,6 +103,7 @@ def drive(
                 ended is None
                 and len(in_flight) < pool.capacity
                 and len(optimizer) + len(in_flight) < n_trials
+                and not is_exhausted()
             ):
                 x = next_point()
                 ended = reason_to_stop()  # a suggestion takes time as well
@@ -113,9 +117,9 @@ def drive(
                 if outcome.value is None and interruption.asked:
                     ended = reason_to_stop()
                     continue  # the signal may be to blame: the point stays pending
-                seconds = getattr(outcome, "seconds", None)
-                optimizer.tell(x, outcome.value, seconds=seconds, error=_text(outcome))
-                save()
+                optimizer.tell(x, outcome.value, seconds=outcome.seconds, error=_text(outcome))
+                if not kept.save():
+                    ended = ended or f"stopped after {len(optimizer)} evaluations"
                 failures.count(outcome, len(optimizer))
                 if progress is not None:
                     progress.update(result_of(optimizer, already, "running"))
@@ -127,10 +131,10 @@ def drive(
                     ended = f"stopped by the callback after {len(optimizer)} evaluations"
                 ended = failures.reason_to_stop() or ended or reason_to_stop()
     if interruption.asked and len(optimizer) < n_trials:
-        save()  # with the points that have become pending since
         n, pending = len(optimizer), len(optimizer.pending)
         ended = f"interrupted by {interruption.name} after {n} evaluations, {pending} pending"
-    return result_of(optimizer, already, ended or f"all {n_trials} evaluations done")
+    ended = ended or how_it_ended(optimizer, already, n_trials)
+    return result_of(optimizer, already, kept.remark(ended))
 
 
 def check_arguments(

@@ -3,20 +3,22 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from infold import _checks
 from infold._callbacks import checked_callback
+from infold._checkpoint import open_run
 from infold._interruption import Interruption
 from infold._limits import Limits
 from infold.methods import Method
 from infold.optimizer import Optimizer
 from infold.record import Evaluation, to_frame
-from infold.space import Point, Space
+from infold.space import Point
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +36,7 @@ class Result(OptimizeResult):
     nit: int
     """Evaluations in all, with those that were known before."""
     success: bool
-    """Whether an evaluation succeeded."""
+    """Whether this call made evaluations, and the run has one that succeeded."""
     message: str
     """Why the run ended."""
     x_iters: list[Point]
@@ -43,6 +45,18 @@ class Result(OptimizeResult):
     """Their values; NaN where the evaluation failed."""
     optimizer: Optimizer
     """The run itself; it can be asked and told further."""
+
+    def __repr__(self) -> str:
+        """Say in a few lines what was found; the fields hold everything."""
+        fields = {
+            "message": self.get("message"),
+            "success": self.get("success"),
+            "fun": self.get("fun"),
+            "x": _short(self.get("x")),
+            "nfev": self.get("nfev"),
+            "nit": self.get("nit"),
+        }
+        return "\n".join(f"{name:>8}: {value}" for name, value in fields.items())
 
     @property
     def evaluations(self) -> list[Evaluation]:
@@ -54,6 +68,22 @@ class Result(OptimizeResult):
         return to_frame(self.evaluations, self.optimizer.space)
 
 
+_SHOWN = 6  # values of a point that a printed result shows
+
+
+def _short(x: Point | None) -> str:
+    """Return a point as text, its first values where it has many."""
+    if x is None:
+        return "None"
+    values = list(x.items()) if isinstance(x, dict) else [("", value) for value in x]
+    shown = []
+    for name, value in values[:_SHOWN]:
+        text = f"{value:.6g}" if isinstance(value, float) else _checks.shown(value)
+        shown.append(f"{name}={text}" if name else text)
+    more = f", ... ({len(values)} values)" if len(values) > _SHOWN else ""
+    return f"[{', '.join(shown)}{more}]"
+
+
 Callback = Callable[[Result], Any]
 
 
@@ -61,14 +91,14 @@ def minimize(
     fun: Callable[[Any], float],
     bounds: object = None,
     *,
-    method: str | Method = "mgpc",
+    method: str | Method | None = None,
     n_features: int | None = None,
     acquisition: str | None = None,
-    n_initial: int = 10,
-    initial: str = "sobol",
+    n_initial: int | None = None,
+    initial: str | None = None,
     n_trials: int = 100,
     seed: int | None = None,
-    direction: str = "minimize",
+    direction: str | None = None,
     x0: Sequence | np.ndarray | None = None,
     y0: Sequence[float] | np.ndarray | None = None,
     workers: Any = 1,
@@ -91,14 +121,14 @@ def minimize(
             exception, NaN or infinity is a failed evaluation: it is kept, and avoided.
         bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`;
             not needed to resume.
-        method: a name from `infold.methods.NAMES`, or a method.
+        method: a name from `infold.methods.NAMES`, or a method; default "mgpc".
         n_features: dimension of the feature space; default min(10, D // 2), at least 1.
         acquisition: "ei" (the default), "pi" or "ucb".
-        n_initial: evaluations before the model is used.
-        initial: how the initial points are chosen, "sobol" or "uniform".
-        n_trials: evaluations in all, the initial ones and `y0` included.
+        n_initial: evaluations before the model is used; default 10.
+        initial: how the initial points are chosen, "sobol" (the default) or "uniform".
+        n_trials: evaluations in all, the initial ones, `y0` and those of the checkpoint included.
         seed: seed of every random choice; drawn when None.
-        direction: "minimize" or "maximize".
+        direction: "minimize" (the default) or "maximize".
         x0: points to evaluate first, or points that have been evaluated where `y0` is given.
         y0: values at `x0` that the caller already has.
         workers: number of processes that evaluate (-1: one per core); or an executor, a
@@ -113,8 +143,10 @@ def minimize(
         target: value that is good enough to end the run.
         patience: number of evaluations in a row without a better value that ends the run.
         checkpoint: run file that is written after every evaluation. If it exists, the run in it is
-            continued, with its own space, method, seed and direction; a method that is not one of
-            infold's own must be given again.
+            continued, with its own space, method, seed and so on; what is given here all the same
+            must agree with it. A method that is not one of infold's own must be given again. One
+            run at a time can have the file. Where it cannot be written, as on a full disk, the run
+            goes on for ten evaluations and a minute at least, and then returns what it has.
         callback: called after every evaluation with the result so far, by the keyword
             `intermediate_result` where it has a parameter of that name; stops the run by returning
             True or raising StopIteration.
@@ -136,36 +168,26 @@ def minimize(
     limits = Limits(
         max_failures=max_failures, max_seconds=max_seconds, target=target, patience=patience
     )
-    if checkpoint is not None and os.path.exists(checkpoint):
-        given = None if isinstance(method, str) else method
-        optimizer = Optimizer.load(checkpoint, method=given)
-        if bounds is not None and Space.of(bounds) != optimizer.space:
-            raise ValueError(
-                f"{checkpoint} holds a run in another space: delete it or choose another file"
-            )
-    elif bounds is None:
-        raise ValueError("bounds = None: expected a space, or a checkpoint of an earlier run")
-    else:
-        optimizer = Optimizer(
-            bounds,
-            method=method,
-            n_features=n_features,
-            acquisition=acquisition,
-            n_initial=n_initial,
-            initial=initial,
-            seed=seed,
-            direction=direction,
-        )
-    first = _new_points(optimizer, x0, y0)
+    given = {
+        "method": method,
+        "n_features": n_features,
+        "acquisition": acquisition,
+        "n_initial": n_initial,
+        "initial": initial,
+        "seed": seed,
+        "direction": direction,
+    }
     with ExitStack() as stack:
+        run = stack.enter_context(open_run(checkpoint, space=bounds, given=given))
+        first = _new_points(run.optimizer, x0, y0)
         bar = None
         if progress:
             from infold.report.progress import RunProgress
 
-            bar = stack.enter_context(RunProgress(n_trials, done=len(optimizer)))
+            bar = stack.enter_context(RunProgress(n_trials, done=len(run.optimizer)))
         interruption = stack.enter_context(Interruption())
         result = drive(
-            optimizer,
+            run.optimizer,
             fun,
             n_trials,
             first=first,
@@ -174,7 +196,7 @@ def minimize(
             timeout=timeout,
             on_error=on_error,
             limits=limits,
-            checkpoint=checkpoint,
+            checkpoint=run,
             callback=callback,
             progress=bar,
             interruption=interruption,
@@ -186,6 +208,25 @@ def minimize(
     return result
 
 
+def how_it_ended(optimizer: Optimizer, already: int, n_trials: int) -> str:
+    """Return why a run ended that nothing stopped.
+
+    Args:
+        optimizer: the run.
+        already: number of evaluations that were known before.
+        n_trials: number of evaluations that were wanted in all.
+    """
+    n = len(optimizer)
+    everywhere = f"all {len(set(map(optimizer.space.identity, optimizer.points)))} points"
+    if n == already and n >= n_trials:
+        return f"0 evaluations made: {already} known already, n_trials = {n_trials}"
+    if n == already:
+        return f"0 evaluations made: {everywhere} of the space are known already"
+    if n < n_trials:
+        return f"stopped after {n} evaluations: {everywhere} of the space are known"
+    return f"all {n_trials} evaluations done"
+
+
 def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
     best = optimizer.best
     if best is None:
@@ -195,7 +236,7 @@ def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
         fun=np.nan if best is None else best[1],
         nfev=len(optimizer) - already,
         nit=len(optimizer),
-        success=best is not None,
+        success=best is not None and len(optimizer) > already,
         message=message,
         x_iters=optimizer.points,
         func_vals=optimizer.values,
@@ -211,13 +252,15 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
     new = [space.identity(point) not in known for point in points]
     if y0 is None:
         return [x for x, is_new in zip(points, new, strict=True) if is_new]
-    values = np.atleast_1d(np.asarray(y0, dtype=np.float64))
-    if values.shape != (len(points),):
+    is_list = isinstance(y0, Iterable) and getattr(y0, "ndim", 1) > 0
+    values = list(y0) if is_list else [y0]  # type: ignore[call-overload]
+    if len(values) != len(points):
         raise ValueError(
-            f"y0 has shape {values.shape}: "
+            f"y0 has shape ({len(values)},): "
             f"expected one value for each of the {len(points)} points of x0"
         )
-    for x, y, is_new in zip(points, values, new, strict=True):
+    numbers = [_checks.value_of(y, f"y0[{i}]") for i, y in enumerate(values)]
+    for x, y, is_new in zip(points, numbers, new, strict=True):
         if is_new:
             optimizer.tell(x, y)
     return []

@@ -1,28 +1,28 @@
 """Ask for points, tell their values: Algorithm 1 of the paper, evaluation left to the caller."""
 
-import math
 import os
 import secrets
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
-from infold import _checks, methods, runfile
+from infold import _checks, _pairing, methods, runfile
+from infold._fixed import Fixed
+from infold._view import RunView
+from infold.acquisition import functions
 from infold.methods import Cache, Method, RandomSearch
+from infold.methods.random import DESIGNS
 from infold.proposals import Model, Proposer
-from infold.record import Ask, Evaluation, History, Pending, Record, to_frame
+from infold.record import Evaluation, Event, Forget, Pending, Record
 from infold.space import Point, Space
 
 if TYPE_CHECKING:
-    import pandas
-
     from infold.models.view import ModelView
 
 DIRECTIONS = ("minimize", "maximize")
 
 
-class Optimizer:
+class Optimizer(RunView):
     """A run of optimization.
 
     >>> optimizer = Optimizer([(0.0, 1.0)] * 30, seed=0)
@@ -54,11 +54,17 @@ class Optimizer:
             direction: "minimize" or "maximize".
         """
         self.space = Space.of(space)
+        if isinstance(method, type):
+            raise ValueError(f"method = {method!r}: expected {method.__name__}(), not its class")
+        if n_features is not None:
+            n_features = _checks.at_least("n_features", n_features, 1)
+        if acquisition is not None:
+            _checks.one_of("acquisition", acquisition, functions.NAMES)
         self.method: Method = methods.of(method, n_features=n_features, acquisition=acquisition)
         # Too many features are an error now, not at the first suggestion.
         methods.check_features(self.method, self.space.dimension)
         self.n_initial = _checks.at_least("n_initial", n_initial, 1)
-        self._design = RandomSearch(design=initial)
+        self._design = RandomSearch(design=_checks.one_of("initial", initial, DESIGNS))
         self.seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
         self.direction = _checks.one_of("direction", direction, DIRECTIONS)
         self.diagnostics: dict[str, Any] = {}
@@ -73,67 +79,48 @@ class Optimizer:
         self._behind = False  # whether suggestions must be made again to know the cache
         self._model: Model | None = None
 
-    def __len__(self) -> int:
-        """Return how many evaluations have been told."""
-        return len(self._record.evaluations)
+    def __repr__(self) -> str:
+        """Say in a line what the run is and how far it has come."""
+        best = "" if self.best is None else f", best value {self.best[1]:.6g}"
+        return (
+            f"<Optimizer: {self.direction} over {len(self.space.parameters)} parameters with "
+            f"{methods.name_of(self.method)}, {len(self)} evaluations, "
+            f"{len(self._record.pending)} pending{best}>"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the fitted model behind: it can be fitted again, and need not pickle."""
         return {**self.__dict__, "_model": None}
 
     @property
-    def evaluations(self) -> list[Evaluation]:
-        """All evaluations, in the order they were told."""
-        return list(self._record.evaluations)
-
-    @property
-    def points(self) -> list[Point]:
-        """All evaluated points, in the order they were told."""
-        return [evaluation.point for evaluation in self._record.evaluations]
-
-    @property
-    def values(self) -> np.ndarray:
-        """Values of the evaluated points; NaN where the evaluation failed."""
-        return np.array([evaluation.value for evaluation in self._record.evaluations])
-
-    @property
-    def pending(self) -> list[Point]:
-        """Points that were asked for or expected, and not told yet."""
-        return [pending.point for pending in self._record.pending]
-
-    @property
-    def best(self) -> tuple[Point, float] | None:
-        """The best point and its value; None before the first evaluation that succeeded."""
-        values = self._record.sign * self.values
-        if not np.any(np.isfinite(values)):
-            return None
-        best = self._record.evaluations[int(np.nanargmin(values))]
-        return best.point, best.value
-
-    @property
-    def history(self) -> History:
-        """What the method sees."""
-        return self._record.history
-
-    def to_frame(self) -> "pandas.DataFrame":
-        """Return the evaluations as a table, one per row: see `infold.record.to_frame`."""
-        return to_frame(self._record.evaluations, self.space)
+    def initial(self) -> str:
+        """How the initial points are chosen."""
+        return self._design.design
 
     @overload
-    def ask(self, n: None = None) -> Point: ...
+    def ask(self, n: None = None, *, fixed: Mapping[Any, Any] | None = None) -> Point: ...
 
     @overload
-    def ask(self, n: int) -> list[Point]: ...
+    def ask(self, n: int, *, fixed: Mapping[Any, Any] | None = None) -> list[Point]: ...
 
-    def ask(self, n: int | None = None) -> Point | list[Point]:
+    def ask(
+        self, n: int | None = None, *, fixed: Mapping[Any, Any] | None = None
+    ) -> Point | list[Point]:
         """Return the next point to evaluate, or a list of the next n.
 
-        They stay pending until they are told.
+        They stay pending until they are told or forgotten. A point that is known already comes
+        again only where all are known (`exhausted`, or with `fixed` all that have those values).
+
+        Args:
+            n: number of points; one point by itself when None.
+            fixed: values that the points must have, by the names of their parameters, or by their
+                numbers where they have no names; the others are searched given these.
         """
         began = time.perf_counter()
         count = 1 if n is None else _checks.at_least("n", n, 1)
+        held = Fixed.of(self.space, {} if fixed is None else fixed)
         self._catch_up()
-        proposed = self._proposer.propose(self._record, count, self._cache)
+        proposed = self._proposer.propose(self._record, count, self._cache, held.values)
         self._add(proposed.ask)
         points = proposed.ask.points
         if proposed.by_method:
@@ -154,7 +141,7 @@ class Optimizer:
             seed=self.seed,
         )
 
-    def _add(self, event: Evaluation | Pending | Ask) -> None:
+    def _add(self, event: Event) -> None:
         self._record.add(event)
         self._journal.add(event)
 
@@ -164,47 +151,52 @@ class Optimizer:
             return
         base = self._journal.base
         record = self._record.as_of(base.n_evaluations, base.pending, base.state.n_asked)
-        cache, model = base.state.cache, None
-        n_suggestions = 0
-        for event in self._journal.since:
-            if isinstance(event, Ask):
-                again = self._proposer.propose_again(record, event, cache)
-                if again.by_method:
-                    cache, model = again.cache, again.model
-                    n_suggestions += 1
-            record.add(event)
-        self._cache, self._model = cache, model
-        self._journal.n_suggestions = n_suggestions
+        again = self._proposer.follow(record, self._journal.since, base.state.cache)
+        self._cache, self._model, self._journal.n_suggestions = again
         self._behind = False
 
     def expect(self, x: object) -> None:
         """Count x as pending although it was not asked for."""
         self._add(Pending.at(x, self.space, "user", {}))
 
+    def forget(self, x: object) -> None:
+        """Wait no longer for x, which was asked for or expected; it may be suggested again.
+
+        Raises ValueError where x is not pending.
+        """
+        point, _, identity = self.space.resolve(_pairing.within_limits(x, self.space))
+        self._add(Forget(point, identity))
+
     def tell(
         self,
         x: object,
-        y: float | None,
+        y: Any,
         *,
         seconds: float | None = None,
         error: str | None = None,
     ) -> None:
         """Report an evaluation, whether or not it was asked for.
 
+        It ends the wait for the pending point with the same values, or else for the nearest one of
+        which x is a rounding: to float32, or to a text of six or more digits. Points that differ
+        otherwise, however little, are different points. What is kept is the point as told.
+
         Args:
             x: the point.
-            y: its value; None, NaN or infinity where the evaluation failed.
+            y: its value, which may be an array of one element; None, NaN or infinity where the
+                evaluation failed.
             seconds: how long the evaluation took.
             error: what went wrong, in words.
         """
-        told = Pending.at(x, self.space, "user", {})
-        asked = self._record.find_pending(told.identity) or told
+        value = _checks.value_of(y)
+        told = Pending.at(_pairing.within_limits(x, self.space), self.space, "user", {})
+        asked = self._record.find_pending(told.point, told.identity) or told
         evaluation = Evaluation(
             point=told.point,
             unit=told.unit,
-            value=_value(y),
+            value=value,
             error=None if error is None else str(error),
-            seconds=_seconds(seconds),
+            seconds=_checks.seconds_of(seconds),
             told_at=time.time(),
             proposed_by=asked.proposed_by,
             diagnostics=asked.diagnostics,
@@ -237,15 +229,17 @@ class Optimizer:
         """Write the run to a file that `load` continues from.
 
         The first time the file is replaced, at once or not at all; afterwards what is new is
-        appended, as long as nobody else has written to the file.
+        appended, as long as nobody else has written to the file. Whatever is at `path` and is not
+        a run file of a version that this infold reads is left alone, with a ValueError; so is a
+        file that `minimize` is writing in another process, with a BlockingIOError.
 
         Args:
             path: the run file.
             metadata: what to keep with the run from now on, as JSON can hold it.
         """
-        if metadata is not None:
-            self.metadata = metadata
-        self._journal.save(path, self._settings(), self.metadata, self._known_cache)
+        kept = self.metadata if metadata is None else metadata
+        self._journal.save(path, self._settings(), kept, self._known_cache)
+        self.metadata = kept
 
     def to_text(self) -> str:
         """Return the run as `save` would write it to a new file."""
@@ -260,7 +254,7 @@ class Optimizer:
             "space": self.space.to_json(),
             "method": runfile.method_to_json(self.method),
             "n_initial": self.n_initial,
-            "initial": self._design.design,
+            "initial": self.initial,
             "seed": self.seed,
             "direction": self.direction,
         }
@@ -273,15 +267,16 @@ class Optimizer:
             path: the run file.
             method: the method of the run, needed where it is not one of infold's own.
         """
-        return cls._restore(runfile.read(path), method)
+        return cls.restore(runfile.read(path), method=method)
 
     @classmethod
     def from_text(cls, text: str, *, method: Method | None = None) -> "Optimizer":
         """Return the run that `to_text` put into words; `method` as in `load`."""
-        return cls._restore(runfile.parse(text, "the text"), method)
+        return cls.restore(runfile.parse(text, "the text"), method=method)
 
     @classmethod
-    def _restore(cls, contents: runfile.Contents, method: Method | None) -> "Optimizer":
+    def restore(cls, contents: runfile.Contents, *, method: Method | None = None) -> "Optimizer":
+        """Return the run that a run file describes; `method` as in `load`."""
         with runfile.blaming(contents["source"], "line 1" if contents["version"] > 1 else "head"):
             optimizer = cls(
                 contents["space"],
@@ -292,33 +287,12 @@ class Optimizer:
                 direction=contents["direction"],
             )
         optimizer.metadata = contents["metadata"]
-        for event in contents["events"]:
-            if isinstance(event, runfile.State):
-                optimizer._record.n_asked = event.n_asked
-                optimizer._journal.keep(event.cache)
-            else:
-                optimizer._add(event)
+        for event, place in contents["events"]:
+            with runfile.blaming(contents["source"], place):
+                if isinstance(event, runfile.State):
+                    optimizer._record.n_asked = event.n_asked
+                    optimizer._journal.keep(event.cache)
+                else:
+                    optimizer._add(event)
         optimizer._behind = True
         return optimizer
-
-
-def _value(y: object) -> float:
-    try:
-        value = math.nan if y is None else float(y)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"y = {y!r:.60}: expected a number, or None for a failed evaluation"
-        ) from None
-    return value if math.isfinite(value) else math.nan
-
-
-def _seconds(seconds: object) -> float | None:
-    if seconds is None:
-        return None
-    try:
-        number = float(seconds)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not 0.0 <= number < math.inf:
-        raise ValueError(f"seconds = {seconds!r:.60}: expected a number of at least 0, or None")
-    return number

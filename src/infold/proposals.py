@@ -1,15 +1,17 @@
 """From a record to the points that are evaluated next: the initial design, then the method."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from infold import _checks, methods, runfile
+from infold._finite import unknown_point
+from infold._fixed import Fixed
 from infold.methods import Cache, Method, RandomSearch, Suggestion
-from infold.record import Ask, History, Pending, Proposal, Record
+from infold.record import Ask, Event, History, Pending, Proposal, Record
 from infold.space import Space
 
 _log = logging.getLogger(__name__)
@@ -44,20 +46,31 @@ class Proposer:
     seed: int
     """Seed of every random choice."""
 
-    def propose(self, record: Record, count: int, cache: Cache) -> Proposed:
-        """Return the next `count` points, none of which is known already."""
+    def propose(
+        self, record: Record, count: int, cache: Cache, fixed: Mapping[str, Any]
+    ) -> Proposed:
+        """Return the next `count` points, none of which is known already while there are others.
+
+        Args:
+            record: what is known.
+            count: how many points.
+            cache: what the method left at its last suggestion.
+            fixed: values that the points must have, by the names of their parameters.
+        """
+        held = Fixed(self.space, fixed)
+        history = self._history(record, held)
         points: list[Pending] = []
         n_design = self._n_design(record, count)
         if n_design:
             key = (self.seed, record.n_asked)
-            suggestion = self.design.suggest(record.history, n_design, key)
-            points = self._fresh(record, points, suggestion, n_design, "design")
+            suggestion = self.design.suggest(history, n_design, key)
+            points = self._fresh(record, held, points, suggestion, n_design, "design")
         if n_design == count:
-            return Proposed(Ask(tuple(points), record.n_asked), cache, None, False)
-        suggestion, model = self._suggest(record, points, count, cache)
+            return Proposed(Ask(tuple(points), record.n_asked, fixed), cache, None, False)
+        suggestion, model = self._suggest(record, history, points, count, cache)
         name = methods.name_of(self.method)
-        points = self._fresh(record, points, suggestion, count - n_design, name)
-        return Proposed(Ask(tuple(points), record.n_asked), suggestion.cache, model, True)
+        points = self._fresh(record, held, points, suggestion, count - n_design, name)
+        return Proposed(Ask(tuple(points), record.n_asked, fixed), suggestion.cache, model, True)
 
     def propose_again(self, record: Record, ask: Ask, cache: Cache) -> Proposed:
         """Return what `propose` did for an ask of an earlier time, whose points are known."""
@@ -65,8 +78,33 @@ class Proposer:
         design = ask.points[: self._n_design(record, count)]
         if len(design) == count:
             return Proposed(ask, cache, None, False)
-        suggestion, model = self._suggest(record, design, count, cache)
+        history = self._history(record, Fixed(self.space, ask.fixed))
+        suggestion, model = self._suggest(record, history, design, count, cache)
         return Proposed(ask, suggestion.cache, model, True)
+
+    def follow(
+        self, record: Record, events: Iterable[Event], cache: Cache
+    ) -> tuple[Cache, Model | None, int]:
+        """Make the suggestions of later events again.
+
+        Returns:
+            What the last of them left: the cache, the model; and how many the method made.
+        """
+        model = None
+        n_suggestions = 0
+        for event in events:
+            if isinstance(event, Ask):
+                again = self.propose_again(record, event, cache)
+                if again.by_method:
+                    cache, model = again.cache, again.model
+                    n_suggestions += 1
+            record.add(event)
+        return cache, model, n_suggestions
+
+    def _history(self, record: Record, fixed: Fixed) -> History:
+        """Return what the method sees: fixed parameters have one value, as discrete ones few."""
+        history = record.history
+        return replace(history, rounding=fixed.rounding) if fixed.values else history
 
     def _n_design(self, record: Record, count: int) -> int:
         """Return how many of the next `count` points belong to the initial design."""
@@ -74,10 +112,14 @@ class Proposer:
         return min(count, max(0, missing))
 
     def _suggest(
-        self, record: Record, design: Sequence[Pending], count: int, cache: Cache
+        self,
+        record: Record,
+        history: History,
+        design: Sequence[Pending],
+        count: int,
+        cache: Cache,
     ) -> tuple[Suggestion, Model | None]:
         """Have the method complete an ask for `count` points that begins with those of a design."""
-        history = record.history
         if design:
             units = np.array([pending.unit for pending in design])
             history = history.with_pending(units, tuple(p.proposal for p in design))
@@ -89,6 +131,7 @@ class Proposer:
     def _fresh(
         self,
         record: Record,
+        fixed: Fixed,
         before: Sequence[Pending],
         suggestion: Suggestion,
         count: int,
@@ -98,6 +141,7 @@ class Proposer:
 
         Args:
             record: what is known.
+            fixed: values that all points have.
             before: points that the same ask has already.
             suggestion: where the further points are.
             count: how many it must have.
@@ -115,15 +159,15 @@ class Proposer:
         for unit, proposal in zip(units, proposals, strict=True):
             number = record.n_asked + len(points)
             rng = np.random.default_rng([self.seed, number, 1])
-            point, replaced = self.space.fresh_point(unit, known, rng)
             proposed_by = f"{name}/{proposal.by}" if proposal.by else name
-            if replaced:
-                _log.warning(
-                    "point %d, by %s, is known already: a random one replaces it",
-                    number + 1,
-                    proposed_by,
-                )
-                proposed_by += "/replaced"
+            point = fixed.put(self.space.decode(unit))
+            if self.space.identity(point) in known:
+                other = unknown_point(fixed, known, rng)
+                what = "all others are too: it is repeated"
+                if other is not None:
+                    point, what = other, "a random one replaces it"
+                _log.warning("point %d, by %s, is known already: %s", number + 1, proposed_by, what)
+                proposed_by += "/repeated" if other is None else "/replaced"
             diagnostics = runfile.plain(proposal.diagnostics)
             points.append(Pending.at(point, self.space, proposed_by, diagnostics))
             known.add(points[-1].identity)

@@ -1,30 +1,34 @@
-"""What is kept of a run: `Record` for the optimizer, `Evaluation` for people, `History` for models.
+"""What is kept of a run: a `Record` for the optimizer, an `Evaluation` for people.
 
-A `Record` grows by events: an `Ask`, a `Pending` point that nobody asked for, an `Evaluation`.
-Run files hold the same events, and the same events give the same record.
+A `Record` grows by events: an `Ask`, a `Pending` point that nobody asked for, an `Evaluation`, a
+`Forget`. Run files hold the same events, and the same events give the same record.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from infold import _checks
+from infold import _pairing
+from infold.frames import to_frame
+from infold.history import History, Proposal, Rounding
 
 if TYPE_CHECKING:
-    import pandas
-
     from infold.space import Space
 
-
-class Proposal(NamedTuple):
-    """Who proposed a point, and what they said about it."""
-
-    by: str = ""
-    """Part of the method that chose the point; empty where the method has no parts."""
-    diagnostics: Mapping[str, Any] = {}
-    """What a person may want to know about the choice, as JSON can hold it."""
+__all__ = [
+    "Ask",
+    "Evaluation",
+    "Event",
+    "Forget",
+    "History",
+    "Pending",
+    "Proposal",
+    "Record",
+    "Rounding",
+    "to_frame",
+]
 
 
 class _Proposed:
@@ -112,96 +116,20 @@ class Ask(NamedTuple):
     """What it returned."""
     n_asked: int
     """How many points had been asked for before it."""
+    fixed: Mapping[str, Any] = {}
+    """Values that the caller asked for, by the names of their parameters."""
 
 
-class Rounding(NamedTuple):
-    """Which coordinates of the cube have gaps, and the way to points that can be evaluated."""
+class Forget(NamedTuple):
+    """One call of `Optimizer.forget`."""
 
-    coordinates: np.ndarray
-    """D truth values: True where a coordinate is discrete."""
-    snap: Callable[[np.ndarray], np.ndarray]
-    """Moves points, one per row, to the nearest that can be evaluated."""
-
-
-def _frozen(array: np.ndarray) -> np.ndarray:
-    array = array.copy()
-    array.flags.writeable = False
-    return array
+    point: Any
+    """The point that is not waited for any more, as the user writes it."""
+    identity: bytes
+    """What `Space.identity` says of the point."""
 
 
-@dataclass(frozen=True, eq=False)
-class History:
-    """What a method sees: evaluations in the unit cube, values to minimize.
-
-    The arrays are read-only copies.
-    """
-
-    x: np.ndarray
-    """N x D inputs, failed evaluations included."""
-    y: np.ndarray
-    """N values; NaN marks a failed evaluation."""
-    pending: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    """P x D inputs that are being evaluated."""
-    rounding: Rounding | None = None
-    """None: every point of the cube can be evaluated."""
-    proposals: tuple[Proposal, ...] = ()
-    """Who proposed each of x and then each of pending; empty proposals where nobody knows."""
-
-    def __post_init__(self) -> None:
-        x = _checks.unit_cube("x", self.x, None)
-        y = np.asarray(self.y, dtype=np.float64)
-        if y.shape != (len(x),):
-            raise ValueError(f"y has shape {y.shape}: expected ({len(x)},)")
-        if np.any(np.isinf(y)):
-            raise ValueError(
-                "y holds infinite values: expected finite numbers, or NaN for a failed evaluation"
-            )
-        pending = np.asarray(self.pending, dtype=np.float64)
-        if pending.size == 0:
-            pending = np.empty((0, x.shape[1]))
-        else:
-            pending = _checks.unit_cube("pending", pending, x.shape[1])
-        n_points = len(x) + len(pending)
-        proposals = tuple(self.proposals) or (Proposal(),) * n_points
-        if len(proposals) != n_points:
-            raise ValueError(f"proposals has {len(proposals)} entries: expected {n_points}")
-        object.__setattr__(self, "proposals", proposals)
-        for name, array in (("x", x), ("y", y), ("pending", pending)):
-            object.__setattr__(self, name, _frozen(array))
-
-    @property
-    def dimension(self) -> int:
-        """Return D, the number of coordinates."""
-        return int(self.x.shape[1])
-
-    @property
-    def succeeded(self) -> np.ndarray:
-        """Return which evaluations returned a value."""
-        return np.isfinite(self.y)
-
-    @property
-    def n_succeeded(self) -> int:
-        """Return how many evaluations returned a value."""
-        return int(np.sum(self.succeeded))
-
-    @property
-    def imputed(self) -> np.ndarray:
-        """Return y with the worst value seen where evaluations failed: models turn away from it."""
-        seen = self.y[self.succeeded]
-        worst = float(np.max(seen)) if len(seen) else 0.0
-        return np.where(self.succeeded, self.y, worst)
-
-    @property
-    def everywhere(self) -> np.ndarray:
-        """Return all points, evaluated and pending."""
-        return np.concatenate([self.x, self.pending])
-
-    def with_pending(self, x: np.ndarray, proposals: tuple[Proposal, ...] = ()) -> "History":
-        """Return the history with further pending points."""
-        x = np.atleast_2d(x)
-        proposals = proposals or (Proposal(),) * len(x)
-        pending = np.concatenate([self.pending, x])
-        return replace(self, pending=pending, proposals=(*self.proposals, *proposals))
+Event = Evaluation | Pending | Ask | Forget
 
 
 class Record:
@@ -224,27 +152,41 @@ class Record:
         self.known: set[bytes] = set()
         """Identities of all points, evaluated and pending."""
 
-    def add(self, event: "Evaluation | Pending | Ask") -> None:
-        """Take one event in. An evaluation ends the wait for the first pending point like it."""
+    def add(self, event: Event) -> None:
+        """Take one event in. An evaluation ends the wait for the pending point that it is of."""
         if isinstance(event, Ask):
             for point in event.points:
                 self.add(point)
             self.n_asked += len(event.points)
-            return
-        if isinstance(event, Pending):
+        elif isinstance(event, Pending):
             self.known.add(event.identity)
             self.pending.append(event)
-            return
-        identity = event.identity or self.space.identity(event.point)
-        self.known.add(identity)
-        found = self.find_pending(identity)
-        if found is not None:
-            self.pending.remove(found)
-        self.evaluations.append(event)
+        elif isinstance(event, Forget):
+            found = self.find_pending(event.point, event.identity)
+            if found is None:
+                raise ValueError(f"x = {event.point!r:.60}: expected a point that is pending")
+            self._remove(found)
+        else:
+            identity = event.identity or self.space.identity(event.point)
+            found = self.find_pending(event.point, identity)
+            self.evaluations.append(event)
+            self.known.add(identity)
+            if found is not None and found.identity == identity:
+                self.pending.remove(found)
+            elif found is not None:
+                self._remove(found)
 
-    def find_pending(self, identity: bytes) -> Pending | None:
-        """Return the first pending point of this identity."""
-        return next((p for p in self.pending if p.identity == identity), None)
+    def _remove(self, pending: Pending) -> None:
+        """Take a pending point out; it is still known where it is there another time."""
+        self.pending.remove(pending)
+        others = {p.identity for p in self.pending} | {e.identity for e in self.evaluations}
+        if pending.identity not in others:
+            self.known.discard(pending.identity)
+
+    def find_pending(self, point: Any, identity: bytes) -> Pending | None:
+        """Return the pending point that this one is: the first equal one, else a rounded one."""
+        equal = next((p for p in self.pending if p.identity == identity), None)
+        return equal or _pairing.unrounded(point, self.pending, self.space)
 
     def as_of(self, n_evaluations: int, pending: Iterable[Pending], n_asked: int) -> "Record":
         """Return the record as it was at an earlier time."""
@@ -266,44 +208,3 @@ class Record:
             rounding=self.space.rounding,
             proposals=tuple(e.proposal for e in (*self.evaluations, *self.pending)),
         )
-
-
-def to_frame(evaluations: Iterable[Evaluation], space: "Space") -> "pandas.DataFrame":
-    """Return evaluations as a table, one per row.
-
-    It has a column for each parameter, then value, failed, error, seconds, told_at and proposed_by,
-    then one for each diagnostic that is a number, a text or a truth value. A name that is taken
-    already gets `evaluation.` or `diagnostics.` in front.
-    """
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install 'infold[experiments]'") from error
-    evaluations = list(evaluations)
-    keys = space.parameters if space.named else range(len(space.parameters))
-    columns: dict[str, Any] = {
-        name: [e.point[key] for e in evaluations]
-        for name, key in zip(space.parameters, keys, strict=True)
-    }
-
-    def add(prefix: str, name: str, column: Any) -> None:
-        columns[name if name not in columns else f"{prefix}.{name}"] = column
-
-    add("evaluation", "value", np.array([e.value for e in evaluations], dtype=np.float64))
-    add("evaluation", "failed", np.array([e.failed for e in evaluations], dtype=bool))
-    add("evaluation", "error", [e.error for e in evaluations])
-    seconds = [np.nan if e.seconds is None else e.seconds for e in evaluations]
-    add("evaluation", "seconds", np.array(seconds, dtype=np.float64))
-    told_at = np.array([e.told_at for e in evaluations], dtype=np.float64)
-    times = pandas.to_datetime(told_at, unit="s", utc=True, errors="coerce")
-    add("evaluation", "told_at", times)
-    add("evaluation", "proposed_by", [e.proposed_by for e in evaluations])
-    scalars = dict.fromkeys(
-        name
-        for e in evaluations
-        for name, value in e.diagnostics.items()
-        if isinstance(value, str | int | float | bool)
-    )
-    for name in scalars:
-        add("diagnostics", name, [e.diagnostics.get(name) for e in evaluations])
-    return pandas.DataFrame(columns)

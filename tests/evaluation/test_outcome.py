@@ -23,12 +23,12 @@ def test_value_has_no_error():
         (lambda x: 1 / x, "ZeroDivisionError: division by zero"),
         (lambda x: float("nan"), "the value is nan"),
         (lambda x: float("inf"), "the value is inf"),
-        (lambda x: "1.5", "TypeError: the objective returned '1.5': expected a number"),
-        (lambda x: None, "TypeError: the objective returned None: expected a number"),
-        (lambda x: 1 + 2j, "TypeError: the objective returned (1+2j): expected a number"),
-        (lambda x: [1.0], "TypeError: the objective returned [1.0]: expected a number"),
-        (lambda x: np.ones(2), "TypeError: the objective returned array([1., 1.]): expected a"),
-        (lambda x: 10**400, "TypeError: the objective returned 1000"),
+        (lambda x: "1.5", "ValueError: the value = '1.5': expected a number, or None for a failed"),
+        (lambda x: None, "the value is None"),
+        (lambda x: 1 + 2j, "ValueError: the value = (1+2j): expected a number"),
+        (lambda x: [1.0], "ValueError: the value = [1.0]: expected a number"),
+        (lambda x: np.ones(2), "ValueError: the value = array([1., 1.]): expected a"),
+        (lambda x: 10**400, "ValueError: the value = 1000"),
     ],
 )
 def test_failure_says_what_went_wrong(fun, error):

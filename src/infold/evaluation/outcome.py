@@ -1,13 +1,14 @@
 """What comes of one evaluation of the objective."""
 
 import math
-import numbers
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from infold import _checks
 
 _FRAMES = 8  # of a traceback that are kept: the user's own are the last
 _HERE = str(Path(__file__).parent)
@@ -43,22 +44,6 @@ def _trace(error: BaseException) -> str | None:
     return "".join(traceback.format_list(theirs[-_FRAMES:])).rstrip()
 
 
-def number(value: Any) -> float:
-    """Return what an objective returned as a float, or raise TypeError.
-
-    Whatever holds exactly one real number will do, also an array of size one; text will not.
-    """
-    held = value.item() if getattr(value, "size", None) == 1 and hasattr(value, "item") else value
-    is_text = isinstance(held, str | bytes | bytearray)
-    is_complex = isinstance(held, numbers.Complex) and not isinstance(held, numbers.Real)
-    if held is None or is_text or is_complex:
-        raise TypeError(f"the objective returned {value!r:.60}: expected a number")
-    try:
-        return float(held)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"the objective returned {value!r:.60}: expected a number") from None
-
-
 @dataclass(frozen=True)
 class Guarded:
     """Objective that returns an `Outcome` instead of raising an exception.
@@ -74,12 +59,13 @@ class Guarded:
     def __call__(self, x: Any) -> Outcome:
         start = time.perf_counter()
         try:
-            value = number(self.fun(x))
+            returned = self.fun(x)
+            value = _checks.value_of(returned, "the value")
         except Exception as error:
             if not self.catch:
                 raise
             return failure(error, time.perf_counter() - start)
         seconds = time.perf_counter() - start
         if not math.isfinite(value):
-            return Outcome(None, f"the value is {value}", seconds)
+            return Outcome(None, f"the value is {returned}", seconds)
         return Outcome(value, None, seconds)

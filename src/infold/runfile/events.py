@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from infold.record import Ask, Evaluation, Pending
+from infold import record
+from infold._checks import seconds_of
+from infold._fixed import Fixed
+from infold.record import Ask, Evaluation, Forget, Pending
 from infold.runfile.packing import pack, unpack
 from infold.space import Space
 
@@ -21,7 +24,7 @@ class State(NamedTuple):
     """Warm starts that the method's last suggestion left."""
 
 
-Event = Evaluation | Pending | Ask | State
+Event = record.Event | State
 
 
 def plain(value: Any) -> Any:
@@ -40,9 +43,14 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def metadata_line(metadata: Mapping[str, Any]) -> str:
-    """Return the line that says that the metadata are others now."""
-    return dump({"event": "metadata", "metadata": metadata})
+def metadata_line(metadata: Any) -> str:
+    """Return the line that says that the metadata are others now; raise where there is none."""
+    if not isinstance(metadata, dict):
+        raise ValueError(f"metadata = {metadata!r:.60}: expected a dict")
+    try:
+        return dump({"event": "metadata", "metadata": metadata})
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"metadata cannot be written as JSON: {error}") from error
 
 
 def line(event: Event) -> str:
@@ -51,7 +59,10 @@ def line(event: Event) -> str:
         return dump({"event": "state", "n_asked": event.n_asked, "cache": pack(event.cache)})
     if isinstance(event, Ask):
         points = [_proposed(point) for point in event.points]
-        return dump({"event": "ask", "n_asked": event.n_asked, "points": points})
+        fixed = {"fixed": plain(event.fixed)} if event.fixed else {}
+        return dump({"event": "ask", "n_asked": event.n_asked, **fixed, "points": points})
+    if isinstance(event, Forget):
+        return dump({"event": "forget", "x": plain(event.point)})
     if isinstance(event, Pending):
         return dump({"event": "pending", **_proposed(event)})
     told: dict[str, Any] = {"y": None if event.failed else event.value}
@@ -143,7 +154,7 @@ def parse_evaluation(data: dict[str, Any], space: Space) -> Evaluation:
         unit=asked.unit,
         value=math.nan if value is None else value,
         error=field(data, "error", str, "text", None),
-        seconds=_number(data, "seconds"),
+        seconds=seconds_of(_number(data, "seconds")),
         told_at=math.nan if told_at is None else told_at,
         proposed_by=asked.proposed_by,
         diagnostics=asked.diagnostics,
@@ -152,20 +163,42 @@ def parse_evaluation(data: dict[str, Any], space: Space) -> Evaluation:
     )
 
 
+_MOST_ASKED = 1 << 30  # points of a Sobol sequence; no run comes near it
+
+
+def _n_asked(data: dict[str, Any]) -> int:
+    n_asked = whole(data, "n_asked")
+    if n_asked > _MOST_ASKED:
+        raise ValueError(f"n_asked = {n_asked}: expected at most {_MOST_ASKED}")
+    return n_asked
+
+
 def _parse_ask(data: dict[str, Any], space: Space) -> Ask:
     points = field(data, "points", list, "a list of points")
     if not points:
         raise ValueError("points = []: expected at least one")
-    return Ask(tuple(_parse_pending(point, space) for point in points), whole(data, "n_asked"))
+    fixed = field(data, "fixed", dict, "a table", {})
+    # In files all parameters go by their names.
+    values = Fixed.of(Space(space.parameters), fixed).values if fixed else {}
+    return Ask(tuple(_parse_pending(point, space) for point in points), _n_asked(data), values)
 
 
-def _parse_state(data: dict[str, Any], space: Space) -> State:
-    return State(whole(data, "n_asked"), unpack(data.get("cache")))
+def _parse_forget(data: dict[str, Any], space: Space) -> Forget:
+    if "x" not in data:
+        raise ValueError("x is missing: expected a point")
+    point, _, identity = space.resolve(data["x"])
+    return Forget(point, identity)
+
+
+def parse_state(data: dict[str, Any], cache: dict[str, Any]) -> State:
+    """Return the state with this cache, its number of points checked."""
+    return State(_n_asked(data), cache)
 
 
 _PARSERS: dict[str, Callable[[dict[str, Any], Space], Event]] = {
     "ask": _parse_ask,
     "evaluation": parse_evaluation,
+    "forget": _parse_forget,
     "pending": _parse_pending,
-    "state": _parse_state,
+    "state": lambda data, space: parse_state(data, unpack(data.get("cache"))),
 }

@@ -1,12 +1,16 @@
 """Files that a crash or a full disk cannot spoil: replaced at once, or extended by whole lines."""
 
+import errno
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe that took the place of a file is not waited for
 
 
 class Mark(NamedTuple):
@@ -25,6 +29,17 @@ def _mark(path: Path, state: os.stat_result) -> Mark:
 def real_path(path: str | os.PathLike) -> Path:
     """Return where links lead: a link to a run file stays a link."""
     return Path(os.path.realpath(path))
+
+
+def check_plain(path: Path) -> None:
+    """Raise ValueError where something is at `path` that is neither a file nor a folder.
+
+    Reading a pipe or a device may never end, and writing would put a file in its place.
+    """
+    with suppress(FileNotFoundError):
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise ValueError(f"{path} is a pipe or a device: expected a file")
 
 
 def replace(path: str | os.PathLike, text: str) -> Mark:
@@ -71,9 +86,13 @@ def append(mark: Mark, text: str) -> Mark | None:
         How the file is left; None, with nothing written, where it is not the marked one any more.
     """
     try:
-        handle = os.open(mark.path, os.O_WRONLY | os.O_APPEND)
+        handle = os.open(mark.path, os.O_WRONLY | os.O_APPEND | _NONBLOCK)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a pipe without a reader
+            return None
+        raise
     try:
         if _mark(mark.path, os.fstat(handle)) != mark:
             return None

@@ -8,10 +8,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from infold.record import Ask, Evaluation, Pending, Record
-from infold.runfile import files
+from infold import record
+from infold.record import Evaluation, Pending, Record
+from infold.runfile import files, locks
 from infold.runfile.events import Event, State, line, metadata_line
-from infold.runfile.reading import head_line
+from infold.runfile.reading import check_replaceable, head_line
 
 _SUGGESTIONS = 10  # per state; so many at most are made again when a run is resumed
 _SLACK = 1 << 14  # bytes of superseded lines that are not worth a new file
@@ -40,11 +41,11 @@ class _Saved(NamedTuple):
 class Journal:
     """Events of a run on their way to a file."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
+    def __init__(self, kept: Record) -> None:
+        self._record = kept
         self.base = Base(0, (), State(0, {}))
         """The last moment whose state was kept."""
-        self.since: list[Evaluation | Pending | Ask] = []
+        self.since: list[record.Event] = []
         """What happened since."""
         self.n_suggestions = 0
         """Suggestions made since, by the method."""
@@ -52,7 +53,7 @@ class Journal:
         self._unsaved: list[Event | None] = []
         self._unsaved_state: int | None = None  # where it is among the unsaved
 
-    def add(self, event: Evaluation | Pending | Ask) -> None:
+    def add(self, event: record.Event) -> None:
         """Note an event that has just been added to the record."""
         self.since.append(event)
         if self._saved is not None:
@@ -70,9 +71,9 @@ class Journal:
             self._unsaved.append(self.base.state)
 
     def _now(self, cache: dict[str, Any]) -> Base:
-        record = self._record
-        state = State(record.n_asked, cache)
-        return Base(len(record.evaluations), tuple(record.pending), state)
+        kept = self._record
+        state = State(kept.n_asked, cache)
+        return Base(len(kept.evaluations), tuple(kept.pending), state)
 
     def count_suggestion(self, cache: dict[str, Any]) -> None:
         """Note that the method made a suggestion that left this cache; keep it when it is time."""
@@ -120,17 +121,27 @@ class Journal:
         """Append what the file at `path` lacks, or write it anew; arguments as in `text`."""
         fixed = head_line(settings)
         changing = metadata_line(metadata)
+        locks.check_free(files.real_path(path))
         if self._append(path, fixed, changing):
             return
+        check_replaceable(files.real_path(path))
         if cache is not None:
             self.keep(cache)
         lines = list(self._lines(settings, metadata, self.base, self.since))
-        mark = files.replace(path, "".join(lines))
+        try:
+            mark = files.replace(path, "".join(lines))
+        except OSError:
+            # Where there is no room for a second file there may still be some in the first.
+            if self._append(path, fixed, changing, at_any_size=True):
+                return
+            raise
         state_size = len(lines[1 + self.base.n_evaluations + len(self.base.pending)])
         self._saved = _Saved(mark, fixed, changing, mark.size, state_size)
         self._forget_unsaved()
 
-    def _append(self, path: str | os.PathLike, settings: str, metadata: str) -> bool:
+    def _append(
+        self, path: str | os.PathLike, settings: str, metadata: str, at_any_size: bool = False
+    ) -> bool:
         """Append the unsaved events; False where the file must be written anew."""
         saved = self._saved
         if saved is None or saved.settings != settings:
@@ -149,7 +160,7 @@ class Journal:
                 live_size += len(lines[-1]) - state_size
                 state_size = len(lines[-1])
         text = "".join(lines)
-        if saved.mark.size + len(text) > 2 * live_size + _SLACK:
+        if not at_any_size and saved.mark.size + len(text) > 2 * live_size + _SLACK:
             return False
         mark = files.append(saved.mark, text)
         if mark is None:

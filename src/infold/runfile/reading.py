@@ -11,9 +11,19 @@ from typing import Any, TypedDict
 from infold import methods
 from infold.methods import Method, version_1
 from infold.record import Ask, Pending
-from infold.runfile.events import Event, State, dump, field, parse_evaluation, parse_event, whole
-from infold.runfile.files import checked_json
+from infold.runfile.events import (
+    Event,
+    State,
+    dump,
+    field,
+    parse_evaluation,
+    parse_event,
+    parse_state,
+    whole,
+)
+from infold.runfile.files import check_plain, checked_json
 from infold.runfile.packing import from_text
+from infold.runfile.settings import check_types
 from infold.space import Space
 
 FORMAT = "infold-run"
@@ -36,7 +46,8 @@ class Contents(TypedDict):
     initial: str
     seed: int
     direction: str
-    events: list[Event]
+    events: list[tuple[Event, str]]
+    """Each with its place in the file, for errors."""
 
 
 def head_line(fields: Mapping[str, Any]) -> str:
@@ -46,7 +57,38 @@ def head_line(fields: Mapping[str, Any]) -> str:
 
 def read(path: str | os.PathLike) -> Contents:
     """Return what the run file at `path` says."""
+    check_plain(Path(path))
     return parse(Path(path).read_bytes(), str(path))
+
+
+def check_replaceable(path: Path) -> None:
+    """Raise ValueError where a file is at `path` that is not a run file of a version we read.
+
+    The head decides. An empty file may be replaced: nothing is lost.
+    """
+    check_plain(path)
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+            head = _load(first) if _is_json(first) else None
+            if first and not isinstance(head, dict):  # a file of version 1 may be set out in lines
+                rest = first + file.read()
+                head = _load(rest) if _is_json(rest) else None
+    except FileNotFoundError:
+        return
+    if not first:
+        return
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise ValueError(f"{path} is not {_KIND} and is not overwritten: choose another file")
+    if not _is_known(head.get("version")):
+        raise ValueError(
+            f"{path} has version {head.get('version')!r:.20} and is not overwritten: "
+            f"this infold reads versions 1 and {VERSION}; choose another file"
+        )
+
+
+def _is_known(version: Any) -> bool:
+    return type(version) is int and version in (1, VERSION)
 
 
 def parse(contents: str | bytes, source: str) -> Contents:
@@ -63,7 +105,7 @@ def parse(contents: str | bytes, source: str) -> Contents:
         return _parse_version_1(raw, source)
     if head.get("format") != FORMAT:
         raise ValueError(f"{source} is not {_KIND}")
-    if head.get("version") != VERSION:
+    if not _is_known(head.get("version")):
         raise ValueError(
             f"{source} has version {head.get('version')!r:.20}: "
             f"this infold reads versions 1 and {VERSION}"
@@ -71,13 +113,15 @@ def parse(contents: str | bytes, source: str) -> Contents:
     with blaming(source, "line 1"):
         read = _parse_head(head, source, VERSION)
     n_asked = 0
+    begun = False
     for number, text in enumerate(lines[1:], start=2):
         if not text.strip():
             continue
         if number == len(lines) and not _is_json(text):  # a whole line ends in a newline
             _log.warning("%s: line %d is cut short and is left out", source, number)
             break
-        with blaming(source, f"line {number}"):
+        place = f"line {number}"
+        with blaming(source, place):
             data = _load(text)
             if not isinstance(data, dict):
                 raise ValueError("expected a table")
@@ -85,13 +129,15 @@ def parse(contents: str | bytes, source: str) -> Contents:
                 read["metadata"] = field(data, "metadata", dict, "a table")
                 continue
             event = parse_event(data, read["space"])
-            if isinstance(event, Ask):
-                if event.n_asked != n_asked:
+            if isinstance(event, Ask | State):
+                # The first state of a file stands for the asks that were left out before it.
+                if event.n_asked != n_asked and (begun or isinstance(event, Ask)):
                     raise ValueError(f"n_asked = {event.n_asked}: expected {n_asked}")
-                n_asked += len(event.points)
-            elif isinstance(event, State):
                 n_asked = event.n_asked
-            read["events"].append(event)
+                begun = True
+            if isinstance(event, Ask):
+                n_asked += len(event.points)
+            read["events"].append((event, place))
     return read
 
 
@@ -165,6 +211,7 @@ def method_of(contents: Contents, given: Method | None) -> Method:
         method = version_1.method_of(kind, field(saved, "settings", dict, "a table"))
     else:
         method = methods.from_json(saved)
+    check_types(method)
     if given is not None and method_to_json(given) != method_to_json(method):
         raise ValueError(f"method = {given!r}: the run has the method {method!r}")
     return method
@@ -175,19 +222,22 @@ def _parse_version_1(raw: bytes, source: str) -> Contents:
     data = checked_json(raw, source, kind=_KIND, format=FORMAT, version=1, required=_VERSION_1)
     with blaming(source, "head"):
         read = _parse_head(data, source, 1)
-        n_asked = whole(data, "n_asked")
         cache = {
             name: from_text(text) for name, text in field(data, "cache", dict, "a table").items()
         }
-        state = State(n_asked, version_1.cache_of(cache))
+        state = parse_state(data, version_1.cache_of(cache))
         evaluations = field(data, "evaluations", list, "a list")
         pending = field(data, "pending", list, "a list")
     for i, evaluation in enumerate(evaluations):
-        with blaming(source, f"evaluations[{i}]"):
+        place = f"evaluations[{i}]"
+        with blaming(source, place):
+            if not isinstance(evaluation, dict):
+                raise ValueError(f"{evaluation!r:.60}: expected a table")
             fields = {**evaluation, "proposed_by": "unknown"}
-            read["events"].append(parse_evaluation(fields, read["space"]))
+            read["events"].append((parse_evaluation(fields, read["space"]), place))
     for i, point in enumerate(pending):
-        with blaming(source, f"pending[{i}]"):
-            read["events"].append(Pending.at(point, read["space"], "unknown", {}))
-    read["events"].append(state)
+        place = f"pending[{i}]"
+        with blaming(source, place):
+            read["events"].append((Pending.at(point, read["space"], "unknown", {}), place))
+    read["events"].append((state, "n_asked"))
     return read
