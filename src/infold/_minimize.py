@@ -246,6 +246,8 @@ def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
 
 def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
     """Tell the evaluations that the caller has; return the points that are still to be made."""
+    if x0 is None and y0 is None:
+        return []
     space = optimizer.space
     known = {space.identity(x) for x in (*optimizer.points, *optimizer.pending)}
     points = [space.normalize(x) for x in _points(x0)]

@@ -31,7 +31,9 @@ def to_frame(evaluations: Iterable["Evaluation"], space: "Space") -> "pandas.Dat
     }
 
     def add(prefix: str, name: str, column: Any) -> None:
-        columns[name if name not in columns else f"{prefix}.{name}"] = column
+        while name in columns:
+            name = f"{prefix}.{name}"
+        columns[name] = column
 
     add("evaluation", "value", np.array([e.value for e in evaluations], dtype=np.float64))
     add("evaluation", "failed", np.array([e.failed for e in evaluations], dtype=bool))

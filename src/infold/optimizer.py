@@ -120,6 +120,7 @@ class Optimizer(RunView):
         count = 1 if n is None else _checks.at_least("n", n, 1)
         held = Fixed.of(self.space, {} if fixed is None else fixed)
         self._catch_up()
+        self._model = None  # it may be large, and the next one is made beside it
         proposed = self._proposer.propose(self._record, count, self._cache, held.values)
         self._add(proposed.ask)
         points = proposed.ask.points
@@ -271,7 +272,7 @@ class Optimizer(RunView):
 
     @classmethod
     def from_text(cls, text: str, *, method: Method | None = None) -> "Optimizer":
-        """Return the run that `to_text` put into words; `method` as in `load`."""
+        """Return the run that `to_text` returned; `method` as in `load`."""
         return cls.restore(runfile.parse(text, "the text"), method=method)
 
     @classmethod

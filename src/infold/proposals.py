@@ -160,15 +160,18 @@ class Proposer:
             number = record.n_asked + len(points)
             rng = np.random.default_rng([self.seed, number, 1])
             proposed_by = f"{name}/{proposal.by}" if proposal.by else name
+            diagnostics = runfile.plain(proposal.diagnostics)
+            if record.sign < 0 and isinstance(diagnostics.get("mean"), float):
+                diagnostics["mean"] = -diagnostics["mean"]  # the method minimizes
             point = fixed.put(self.space.decode(unit))
             if self.space.identity(point) in known:
                 other = unknown_point(fixed, known, rng)
                 what = "all others are too: it is repeated"
                 if other is not None:
                     point, what = other, "a random one replaces it"
+                    diagnostics = {"instead_of": diagnostics}
                 _log.warning("point %d, by %s, is known already: %s", number + 1, proposed_by, what)
                 proposed_by += "/repeated" if other is None else "/replaced"
-            diagnostics = runfile.plain(proposal.diagnostics)
             points.append(Pending.at(point, self.space, proposed_by, diagnostics))
             known.add(points[-1].identity)
         return points

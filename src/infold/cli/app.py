@@ -1,8 +1,9 @@
 """The command line: `infold run` and the lists; other commands are beside this file."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -46,12 +47,14 @@ def options(
 @app.command()
 def run(
     problem: Annotated[str, typer.Argument(help="A test problem; `infold problems` lists them.")],
-    method: Method = "mgpc",
+    method: Method = None,
     acquisition: Acquisition = None,
     features: Features = None,
     trials: Trials = 100,
-    initial: Initial = 10,
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    initial: Initial = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of every random choice.  \\[default: 0]")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the run here after every evaluation.")
     ] = None,
@@ -59,41 +62,47 @@ def run(
 ) -> None:
     """Optimize a test problem and show how it goes."""
     from infold import methods, problems, runfile
-    from infold.optimizer import Optimizer
+    from infold._checkpoint import open_run
 
-    with told_plainly():
-        objective = problems.get(problem)
-        if resume:
-            if out is None or not out.exists():
-                raise ValueError("--resume needs --out with the file of an earlier run")
-            if (found := runfile.read(out)["metadata"].get("problem")) != problem:
-                raise ValueError(f"{out} holds a run of {found}, not of {problem}")
-            optimizer = Optimizer.load(out)
-        else:
-            if out is not None and out.exists():
-                raise ValueError(
-                    f"{out} exists: add --resume to continue it, or choose another file"
+    with ExitStack() as stack:
+        with told_plainly():
+            objective = problems.get(problem)
+            given: dict[str, Any] = {"n_initial": initial, "seed": seed}
+            if resume:
+                if out is None or not out.exists():
+                    raise ValueError("--resume needs --out with the file of an earlier run")
+                if (found := runfile.read(out)["metadata"].get("problem")) != problem:
+                    raise ValueError(f"{out} holds a run of {found}, not of {problem}")
+                given |= {"method": method, "acquisition": acquisition, "n_features": features}
+            else:
+                if out is not None and out.exists():
+                    raise ValueError(
+                        f"{out} exists: add --resume to continue it, or choose another file"
+                    )
+                name = method or "mgpc"
+                extra = {"problem": problem} if "problem" in methods.settings_of(name) else {}
+                given["method"] = methods.by_name(
+                    name, acquisition=acquisition, n_features=features, **extra
                 )
-            extra = {"problem": problem} if "problem" in methods.settings_of(method) else {}
-            optimizer = Optimizer(
-                [(0.0, 1.0)] * objective.dimension,
-                method=methods.by_name(
-                    method, acquisition=acquisition, n_features=features, **extra
-                ),
-                n_initial=initial,
-                initial="uniform",
-                seed=seed,
+            opened = open_run(
+                out,
+                space=[(0.0, 1.0)] * objective.dimension,
+                given=given,
+                defaults={"initial": "uniform", "seed": 0},
             )
-            optimizer.metadata = {"problem": problem, "method": method}
+            kept = stack.enter_context(opened)
+        optimizer = kept.optimizer
+        optimizer.metadata = {**optimizer.metadata, "problem": problem}
 
-    def observe(x: np.ndarray) -> float:
-        return objective.observe(x, optimizer.seed, len(optimizer))
+        def observe(x: np.ndarray) -> float:
+            return objective.observe(x, optimizer.seed, len(optimizer))
 
-    name = optimizer.metadata["method"]
-    console.print(
-        f"{problem} (D = {objective.dimension}) with {name}, seed {optimizer.seed}", highlight=False
-    )
-    interruption = drive_shown(optimizer, observe, trials, out, minimum=objective.minimum)
+        console.print(
+            f"{problem} (D = {objective.dimension}) with {methods.name_of(optimizer.method)}, "
+            f"seed {optimizer.seed}",
+            highlight=False,
+        )
+        interruption = drive_shown(kept, observe, trials, minimum=objective.minimum)
     if optimizer.best is not None:
         x, value = optimizer.best
         regret = float(objective(np.asarray(x))) - objective.minimum

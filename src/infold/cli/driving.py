@@ -11,15 +11,15 @@ from infold._interruption import Interruption
 from infold.cli.terminal import console, told_plainly
 
 if TYPE_CHECKING:
+    from infold._checkpoint import Checkpoint
     from infold._limits import Limits
     from infold.optimizer import Optimizer
 
 
 def drive_shown(
-    optimizer: "Optimizer",
+    kept: "Checkpoint",
     objective: Callable[[Any], float],
     trials: int,
-    path: Path | None,
     *,
     minimum: float | None = None,
     workers: int = 1,
@@ -30,10 +30,9 @@ def drive_shown(
     """Run with a progress line; return what came in between, if anything.
 
     Args:
-        optimizer: the run.
+        kept: the run and its file, written after every evaluation.
         objective: what to evaluate.
         trials: evaluations in all.
-        path: run file, written after every evaluation.
         minimum: least value of the objective, where it is known; shows the regret.
         workers: evaluations at once.
         timeout: seconds that one evaluation may take.
@@ -45,6 +44,7 @@ def drive_shown(
     from infold.report.progress import RunProgress
 
     cache_compilations()
+    optimizer = kept.optimizer
 
     def announce(text: str) -> None:
         console.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
@@ -64,7 +64,7 @@ def drive_shown(
                     timeout=timeout,
                     on_error=on_error,
                     limits=limits,
-                    checkpoint=path,
+                    checkpoint=kept,
                     progress=bar,
                     interruption=interruption,
                 )

@@ -1,5 +1,6 @@
 """The command `infold minimize`: the user's own function or program."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -32,14 +33,16 @@ def minimize_command(
     maximize: Annotated[
         bool, typer.Option("--maximize", help="Look for the largest value.")
     ] = False,
-    method: Method = "mgpc",
+    method: Method = None,
     acquisition: Acquisition = None,
     features: Features = None,
     trials: Trials = 100,
-    initial: Initial = 10,
+    initial: Initial = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random choice.")] = None,
     workers: Annotated[int, typer.Option(help="Evaluations at once.")] = 1,
-    max_failures: Annotated[int, typer.Option(help="So many failures in a row end the run.")] = 10,
+    max_failures: Annotated[
+        int, typer.Option(help="Number of failures in a row that ends the run.")
+    ] = 10,
     on_error: Annotated[
         str, typer.Option(help="What an exception in the objective does: continue or raise.")
     ] = "continue",
@@ -48,69 +51,59 @@ def minimize_command(
     ] = None,
     target: Annotated[float | None, typer.Option(help="A value that ends the run.")] = None,
     patience: Annotated[
-        int | None, typer.Option(help="So many evaluations without a better value end the run.")
+        int | None,
+        typer.Option(help="Number of evaluations without a better value that ends the run."),
     ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Written after every evaluation; continued if it exists.")
     ] = None,
 ) -> None:
     """Optimize your own function or program."""
+    from infold._checkpoint import open_run
     from infold._drive import check_arguments
     from infold._limits import Limits
-    from infold.optimizer import Optimizer
     from infold.space import Space
 
-    with told_plainly():
-        limits = Limits(
-            max_failures=max_failures, max_seconds=max_seconds, target=target, patience=patience
-        )
-        resuming = checkpoint is not None and checkpoint.exists()
-        if (objective is None) == (command is None):
-            raise ValueError("expected an objective: either module:function, or --command")
-        if space is None and not resuming:
-            raise ValueError("--space is missing: expected a TOML file with the parameters")
-        parameters = None if space is None else Space.from_toml(space)
-        if resuming:
-            optimizer = Optimizer.load(str(checkpoint))
-            if parameters is not None and parameters != optimizer.space:
-                raise ValueError(f"{checkpoint} holds a run in another space: choose another file")
+    with ExitStack() as stack:
+        with told_plainly():
+            limits = Limits(
+                max_failures=max_failures, max_seconds=max_seconds, target=target, patience=patience
+            )
+            resuming = checkpoint is not None and checkpoint.exists()
+            if (objective is None) == (command is None):
+                raise ValueError("expected an objective: either module:function, or --command")
+            if space is None and not resuming:
+                raise ValueError("--space is missing: expected a TOML file with the parameters")
+            opened = open_run(
+                checkpoint,
+                space=None if space is None else Space.from_toml(space),
+                given={
+                    "method": method,
+                    "acquisition": acquisition,
+                    "n_features": features,
+                    "n_initial": initial,
+                    "seed": seed,
+                    "direction": "maximize" if maximize else None,
+                },
+            )
+            kept = stack.enter_context(opened)
+            optimizer = kept.optimizer
             if not optimizer.space.named:
                 raise ValueError(
                     f"{checkpoint} holds a run without named parameters: choose another file"
                 )
-            if maximize and optimizer.direction != "maximize":
-                raise ValueError(
-                    f"{checkpoint} holds a run that minimizes: leave out --maximize, "
-                    "or choose another file"
-                )
-        else:
-            optimizer = Optimizer(
-                parameters,
-                method=method,
-                acquisition=acquisition,
-                n_features=features,
-                n_initial=initial,
-                seed=seed,
-                direction="maximize" if maximize else "minimize",
-            )
-        example = optimizer.space.decode(np.full(optimizer.space.dimension, 0.5))
-        fun = find_objective(objective, command, dict(example))
-        check_arguments(fun, trials, workers, None, timeout, on_error)
-    already = f", {len(optimizer)} evaluations already done" if len(optimizer) else ""
-    console.print(
-        f"{objective or command} (D = {optimizer.space.dimension}), seed {optimizer.seed}{already}",
-        highlight=False,
-    )
-    interruption = drive_shown(
-        optimizer,
-        fun,
-        trials,
-        checkpoint,
-        workers=workers,
-        timeout=timeout,
-        on_error=on_error,
-        limits=limits,
-    )
+            example = optimizer.space.decode(np.full(optimizer.space.dimension, 0.5))
+            fun = find_objective(objective, command, dict(example))
+            check_arguments(fun, trials, workers, None, timeout, on_error)
+        already = f", {len(optimizer)} evaluations already done" if len(optimizer) else ""
+        console.print(
+            f"{objective or command} (D = {optimizer.space.dimension}), "
+            f"seed {optimizer.seed}{already}",
+            highlight=False,
+        )
+        interruption = drive_shown(
+            kept, fun, trials, workers=workers, timeout=timeout, on_error=on_error, limits=limits
+        )
     if optimizer.best is None:
         console.print("no evaluation succeeded", style="red")
     else:

@@ -5,11 +5,14 @@ from typing import Annotated
 import typer
 
 Method = Annotated[
-    str, typer.Option(help="How points are chosen; `infold methods` lists the ways.")
+    str | None,
+    typer.Option(help="How points are chosen; `infold methods` lists the ways.  \\[default: mgpc]"),
 ]
 Acquisition = Annotated[str | None, typer.Option(help="ei, pi or ucb.  \\[default: ei]")]
 Features = Annotated[
     int | None, typer.Option(help="Dimension of the feature space.  \\[default: min(10, D // 2)]")
 ]
 Trials = Annotated[int, typer.Option(help="Evaluations in all, the initial ones included.")]
-Initial = Annotated[int, typer.Option(help="Evaluations before the model is used.")]
+Initial = Annotated[
+    int | None, typer.Option(help="Evaluations before the model is used.  \\[default: 10]")
+]

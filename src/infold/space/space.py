@@ -1,5 +1,6 @@
 """The user's parameters together, and the unit cube that everything else works in."""
 
+import hashlib
 import itertools
 import tomllib
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -148,12 +149,13 @@ class Space:
         return self.encode(point)
 
     def identity(self, point: object) -> bytes:
-        """Return what two points have in common exactly where the user sees equal values."""
+        """Return a digest that two points share exactly where the user sees equal values."""
         return self._identity(self._normalized(point))
 
     def _identity(self, values: list) -> bytes:
         parts = zip(self.parameters.values(), values, strict=True)
-        return repr([parameter.identity(value) for parameter, value in parts]).encode()
+        text = repr([parameter.identity(value) for parameter, value in parts])
+        return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
     def resolve(self, point: object) -> tuple[Point, np.ndarray, bytes]:
         """Return the point normalized, its coordinates and its identity, checked only once."""
