@@ -15,8 +15,9 @@ from tests.chained import Chained
 from tests.test_durability import n_evaluations
 
 import infold
-from infold import Int, Optimizer, _checkpoint, methods
-from infold._checkpoint import open_run
+from infold import Int, Optimizer, methods
+from infold.running import checkpoint as _checkpoint
+from infold.running.checkpoint import open_run
 
 BOUNDS = [(-1.0, 1.0)] * 3
 

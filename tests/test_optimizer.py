@@ -359,11 +359,11 @@ def test_frame_without_pandas_says_what_to_install(monkeypatch):
 @pytest.fixture
 def view(monkeypatch):
     """A stand-in for the view of a model."""
-    module = types.ModuleType("infold.models.view")
+    module = types.ModuleType("infold.model_view")
     module.ModelView = lambda *arguments: types.SimpleNamespace(
         **dict(zip(("space", "fitted", "history", "sign"), arguments, strict=True))
     )
-    monkeypatch.setitem(sys.modules, "infold.models.view", module)
+    monkeypatch.setitem(sys.modules, "infold.model_view", module)
 
 
 class Counting(Chained):

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,15 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from infold import _checks
-from infold._callbacks import checked_callback
-from infold._checkpoint import open_run
-from infold._interruption import Interruption
-from infold._limits import Limits
 from infold.methods import Method
 from infold.optimizer import Optimizer
 from infold.record import Evaluation, to_frame
+from infold.running.callbacks import checked_callback
+from infold.running.checkpoint import open_run
+from infold.running.interruption import Interruption
+from infold.running.limits import Limits
 from infold.space import Point
+from infold.space.space import as_points
 
 if TYPE_CHECKING:
     import pandas
@@ -161,7 +162,7 @@ def minimize(
         A `scipy.optimize.OptimizeResult` with x, fun, nfev, nit, success, message, x_iters,
         func_vals, evaluations and the optimizer itself.
     """
-    from infold._drive import check_arguments, drive  # which need the names above
+    from infold.running.drive import check_arguments, drive  # which need the names above
 
     check_arguments(fun, n_trials, workers, n_parallel, timeout, on_error)
     checked_callback(callback)
@@ -250,7 +251,7 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
         return []
     space = optimizer.space
     known = {space.identity(x) for x in (*optimizer.points, *optimizer.pending)}
-    points = [space.normalize(x) for x in _points(x0)]
+    points = [space.normalize(x) for x in as_points(x0)]
     new = [space.identity(point) not in known for point in points]
     if y0 is None:
         return [x for x, is_new in zip(points, new, strict=True) if is_new]
@@ -266,13 +267,3 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
         if is_new:
             optimizer.tell(x, y)
     return []
-
-
-def _points(x0: Any) -> list:
-    """Return one point or several as a list."""
-    if x0 is None:
-        return []
-    if isinstance(x0, Mapping) or np.ndim(x0) == 0:
-        return [x0]
-    several = len(x0) > 0 and (isinstance(x0[0], Mapping) or np.ndim(x0[0]) > 0)
-    return list(x0) if several or len(x0) == 0 else [x0]

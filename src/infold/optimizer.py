@@ -6,18 +6,18 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from infold import _checks, _pairing, methods, runfile
-from infold._fixed import Fixed
-from infold._view import RunView
+from infold import _checks, methods, runfile
 from infold.acquisition import functions
 from infold.methods import Cache, Method, RandomSearch
 from infold.methods.random import DESIGNS
 from infold.proposals import Model, Proposer
 from infold.record import Evaluation, Event, Forget, Pending, Record
-from infold.space import Point, Space
+from infold.run_view import RunView
+from infold.space import Point, Space, pairing
+from infold.space.fixed import Fixed
 
 if TYPE_CHECKING:
-    from infold.models.view import ModelView
+    from infold.model_view import ModelView
 
 DIRECTIONS = ("minimize", "maximize")
 
@@ -165,7 +165,7 @@ class Optimizer(RunView):
 
         Raises ValueError where x is not pending.
         """
-        point, _, identity = self.space.resolve(_pairing.within_limits(x, self.space))
+        point, _, identity = self.space.resolve(pairing.within_limits(x, self.space))
         self._add(Forget(point, identity))
 
     def tell(
@@ -190,7 +190,7 @@ class Optimizer(RunView):
             error: what went wrong, in words.
         """
         value = _checks.value_of(y)
-        told = Pending.at(_pairing.within_limits(x, self.space), self.space, "user", {})
+        told = Pending.at(pairing.within_limits(x, self.space), self.space, "user", {})
         asked = self._record.find_pending(told.point, told.identity) or told
         evaluation = Evaluation(
             point=told.point,
@@ -210,7 +210,7 @@ class Optimizer(RunView):
 
         Otherwise it is fitted, once. Later suggestions are the same with and without it.
         """
-        from infold.models.view import ModelView
+        from infold.model_view import ModelView
 
         history = self.history
         if not history.n_succeeded:

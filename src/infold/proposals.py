@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from infold import _checks, methods, runfile
-from infold._finite import unknown_point
-from infold._fixed import Fixed
 from infold.methods import Cache, Method, RandomSearch, Suggestion
 from infold.record import Ask, Event, History, Pending, Proposal, Record
 from infold.space import Space
+from infold.space.finite import unknown_point
+from infold.space.fixed import Fixed
 
 _log = logging.getLogger(__name__)
 

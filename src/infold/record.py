@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from infold import _pairing
 from infold.frames import to_frame
 from infold.history import History, Proposal, Rounding
+from infold.space import pairing
 
 if TYPE_CHECKING:
     from infold.space import Space
@@ -186,7 +186,7 @@ class Record:
     def find_pending(self, point: Any, identity: bytes) -> Pending | None:
         """Return the pending point that this one is: the first equal one, else a rounded one."""
         equal = next((p for p in self.pending if p.identity == identity), None)
-        return equal or _pairing.unrounded(point, self.pending, self.space)
+        return equal or pairing.unrounded(point, self.pending, self.space)
 
     def as_of(self, n_evaluations: int, pending: Iterable[Pending], n_asked: int) -> "Record":
         """Return the record as it was at an earlier time."""

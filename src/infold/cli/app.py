@@ -62,7 +62,7 @@ def run(
 ) -> None:
     """Optimize a test problem and show how it goes."""
     from infold import methods, problems, runfile
-    from infold._checkpoint import open_run
+    from infold.running.checkpoint import open_run
 
     with ExitStack() as stack:
         with told_plainly():

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from infold._interruption import Interruption
 from infold.cli.terminal import console, told_plainly
+from infold.running.interruption import Interruption
 
 if TYPE_CHECKING:
-    from infold._checkpoint import Checkpoint
-    from infold._limits import Limits
     from infold.optimizer import Optimizer
+    from infold.running.checkpoint import Checkpoint
+    from infold.running.limits import Limits
 
 
 def drive_shown(
@@ -39,9 +39,9 @@ def drive_shown(
         on_error: "continue" or "raise".
         limits: what ends the run earlier.
     """
-    from infold._drive import drive
     from infold.compilation import cache_compilations
     from infold.report.progress import RunProgress
+    from infold.running.drive import drive
 
     cache_compilations()
     optimizer = kept.optimizer

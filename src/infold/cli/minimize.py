@@ -59,9 +59,9 @@ def minimize_command(
     ] = None,
 ) -> None:
     """Optimize your own function or program."""
-    from infold._checkpoint import open_run
-    from infold._drive import check_arguments
-    from infold._limits import Limits
+    from infold.running.checkpoint import open_run
+    from infold.running.drive import check_arguments
+    from infold.running.limits import Limits
     from infold.space import Space
 
     with ExitStack() as stack:

@@ -9,10 +9,10 @@ import numpy as np
 
 from infold import record
 from infold._checks import seconds_of
-from infold._fixed import Fixed
 from infold.record import Ask, Evaluation, Forget, Pending
 from infold.runfile.packing import pack, unpack
 from infold.space import Space
+from infold.space.fixed import Fixed
 
 
 class State(NamedTuple):

@@ -260,3 +260,13 @@ def _fields(parameter: Parameter) -> dict[str, Any]:
     """Return the fields that a file needs: None stands for those that are left out."""
     fields = asdict(parameter)  # type: ignore[call-overload]
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def as_points(points: Any) -> list:
+    """Return one point or several, as a user may give them, as a list; empty for None."""
+    if points is None:
+        return []
+    if isinstance(points, Mapping) or np.ndim(points) == 0:
+        return [points]
+    one = len(points) > 0 and not (isinstance(points[0], Mapping) or np.ndim(points[0]) > 0)
+    return [points] if one else list(points)

@@ -10,14 +10,14 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from infold import _checks
-from infold._callbacks import checked_callback
-from infold._checkpoint import Checkpoint, keeping
-from infold._interruption import Interruption
-from infold._limits import Limits
 from infold._minimize import Callback, Result, how_it_ended, result_of
 from infold.evaluation.outcome import Outcome
 from infold.evaluation.workers import check_workers, open_workers
 from infold.optimizer import Optimizer
+from infold.running.callbacks import checked_callback
+from infold.running.checkpoint import Checkpoint, keeping
+from infold.running.interruption import Interruption
+from infold.running.limits import Limits
 from infold.space import Point
 
 if TYPE_CHECKING:

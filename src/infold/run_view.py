@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from infold._finite import n_points
-from infold._fixed import Fixed
 from infold.record import Evaluation, History, Record, to_frame
 from infold.space import Point, Space
+from infold.space.finite import n_points
+from infold.space.fixed import Fixed
 
 if TYPE_CHECKING:
     import pandas

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from infold._fixed import Fixed
 from infold.space import Bool, Categorical, Float, Int, Point
+from infold.space.fixed import Fixed
 
 _MOST = 100_000  # points of a space that are looked through for one that is new: a second or so
 _TRIES = 100  # random points that are tried first

@@ -1,7 +1,7 @@
 """A fitted model in the user's terms: what `Optimizer.model()` returns."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +9,11 @@ import numpy as np
 from jaxtyping import Float
 
 from infold._precision import float64
-from infold.models.base import Fitted
+from infold.gp.padding import bucket_size
+from infold.models.base import Fitted, MeanAndVariance
 from infold.record import History
 from infold.space import Categorical, Point, Space
+from infold.space.space import as_points
 
 _N_POINTS = 64  # evaluations, the best first, around which relevance is measured
 _N_LEVELS = 9  # values that a parameter takes there
@@ -61,14 +63,21 @@ class ModelView:
         """Return mean and standard deviation of the objective at one point or several.
 
         The deviation is that of the function itself, without the noise of an evaluation. Where
-        values were transformed, the mean is a median, and the deviation is that above it.
+        values were transformed, the mean is a median, and the deviation that towards worse values.
         """
-        units = np.array([self.space.place(point) for point in _several(points)])
+        units = np.array([self.space.place(point) for point in as_points(points)])
         return self._predict_units(units)
 
     def _predict_units(self, units: Float[np.ndarray, "m D"]) -> tuple[np.ndarray, np.ndarray]:
-        mean, variance = self.fitted.predict(units)
+        mean, variance = self._predict(units)
         return self._in_users_units(mean, np.sqrt(variance))
+
+    def _predict(self, units: Float[np.ndarray, "m D"]) -> MeanAndVariance:
+        """Return standardized predictions, without compiling for every number of points."""
+        m = len(units)
+        padded = np.concatenate([units, np.repeat(units[-1:], bucket_size(m) - m, axis=0)])
+        mean, variance = self.fitted.predict(padded)
+        return mean[:m], variance[:m]
 
     def _in_users_units(
         self, mean: np.ndarray, deviation: np.ndarray
@@ -114,7 +123,7 @@ class ModelView:
                 levels = parameter.snap(np.linspace(0.0, 1.0, _N_LEVELS)[:, None])
             varied = np.repeat(points[None], len(levels), axis=0)
             varied[:, :, columns] = levels[:, None]
-            mean, _ = self.fitted.predict(varied.reshape(-1, points.shape[1]))
+            mean, _ = self._predict(varied.reshape(-1, points.shape[1]))
             shares[name] = float(np.mean(np.var(mean.reshape(len(levels), -1), axis=0)))
         total = sum(shares.values())
         return {name: share / total if total > 0 else 0.0 for name, share in shares.items()}
@@ -123,7 +132,7 @@ class ModelView:
     def encode(self, points: Point | Sequence[Point]) -> Float[np.ndarray, "m d"]:
         """Return the features of one point or several."""
         self._needs_features()
-        units = np.array([self.space.place(point) for point in _several(points)])
+        units = np.array([self.space.place(point) for point in as_points(points)])
         return self.fitted.encode(units)[0]
 
     @float64
@@ -135,12 +144,3 @@ class ModelView:
     def _needs_features(self) -> None:
         if not self.fitted.has_features:
             raise ValueError(f"{type(self.fitted).__name__} has no features")
-
-
-def _several(points: Any) -> list:
-    """Return one point or several as a list."""
-    if isinstance(points, Mapping):
-        return [points]
-    points = list(points)
-    one = not points or not (isinstance(points[0], Mapping) or np.ndim(points[0]) > 0)
-    return [points] if one else points
