@@ -21,6 +21,12 @@ def run(command: str, timeout: float | None = None, workers: int = 1):
         return future.result(), time.monotonic() - start
 
 
+def children_named(text: str) -> list[psutil.Process]:
+    """Return the processes below this one whose command line has the text."""
+    children = psutil.Process().children(recursive=True)
+    return [child for child in children if text in " ".join(child.cmdline())]
+
+
 def wait_for_end(pid: int, seconds: float = 5.0) -> None:
     deadline = time.monotonic() + seconds
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
@@ -94,7 +100,7 @@ def test_programs_run_beside_each_other_and_end_at_once_when_nobody_wants_them()
         for _ in range(3):
             pool.submit(POINT)
         time.sleep(0.2)
-        children = psutil.Process().children(recursive=True)
+        children = children_named("sleep")
     assert time.monotonic() - start < 5.0
     assert len(children) >= 3
     for child in children:
@@ -110,7 +116,7 @@ def test_watcher_that_is_killed_is_replaced():
         for _ in range(3):
             (future,) = pool.wait([pool.submit(POINT)])
             assert future.result().value == 0.5
-            for child in psutil.Process().children():
+            for child in children_named("sessions.py"):
                 child.kill()
                 child.wait()
 
