@@ -25,7 +25,7 @@ BAD_VALUES = [
     np.array(["1.5"]),
     [1.5],
     {},
-    object(),
+    pytest.param(object(), id="object"),
     np.datetime64("2020-01-01"),
     np.timedelta64(5, "ns"),
 ]

@@ -1,11 +1,18 @@
 """Definitions that make no sense, in Python and in TOML: one clear line each."""
 
+import datetime
+import itertools
 import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from infold import Bool, Categorical, Float, Int, Space
+from infold.space import Parameter
 
 
 def read(folder: Path, text: str) -> Space:
@@ -141,3 +148,56 @@ def test_bad_bounds_are_named(bounds):
 def test_a_number_too_large_for_a_float_is_named():
     with pytest.raises(ValueError, match="high = a whole number of 16610 bits: expected a number"):
         Float(0, 10**5000)
+
+
+JUNK = [
+    None, True, -1, 1.5, math.nan, math.inf, 10**400, 10**5000, "a", "", "1", b"x", [], [1], [[]],
+    (1, 2), {}, {"a": 1}, {1}, range(3), np.array([1.0, 2.0]), np.array(3), np.float32(1),
+    np.int64(3), np.bool_(True), 1j, object(), float, datetime.date(2026, 1, 1), Decimal("0.5"),
+    Fraction(1, 3),
+]  # fmt: skip
+
+
+def use(*parameters: Parameter) -> None:
+    space = Space({"free": Bool(), **{f"p{i}": p for i, p in enumerate(parameters)}})
+    point, unit, _ = space.resolve(space.decode(np.full(space.dimension, 0.3)))
+    assert len(unit) == space.dimension
+    assert space.normalize(point) == point
+
+
+def test_whatever_is_given_works_or_gets_one_line():
+    space = Space.of({"a": (0, 1), "b": Float(0, 1, step=0.5), "c": Int(0, 9), "d": Bool()})
+    point = space.decode(np.full(4, 0.3))
+    attempts: list[Callable[[], object]] = []
+    for a, b in itertools.product(JUNK, JUNK):
+        for kind in (Float, Int):
+            attempts += [
+                lambda kind=kind, a=a, b=b: use(kind(a, b)),
+                lambda kind=kind, a=a, b=b: use(kind(1, a, step=b)),
+                lambda kind=kind, a=a, b=b: use(kind(1, a, log=b)),
+            ]
+    for a in JUNK:
+        attempts += [
+            lambda a=a: use(Categorical(a)),
+            lambda a=a: use(Categorical(["a", a])),
+            lambda a=a: Space.of(a),
+            lambda a=a: Space.of([(0, 1), a]),
+            lambda a=a: Space.of({"x": a}),
+            lambda a=a: Space.from_json(a),
+            lambda a=a: Space.from_json({"named": a, "parameters": {"p": {"type": "bool"}}}),
+            lambda a=a: Space.from_json({"named": True, "parameters": {"p": a}}),
+            lambda a=a: Space.from_json({"named": True, "parameters": {"p": {"type": a}}}),
+            lambda a=a: space.resolve(a),
+            *(lambda a=a, name=name: space.resolve({**point, name: a}) for name in point),
+        ]
+    said = []
+    for attempt in attempts:
+        try:
+            attempt()
+        except ValueError as error:
+            said.append(str(error))
+    assert len(said) > len(attempts) / 2
+    for text in said:
+        assert any(word in text for word in ("expected", "must be", "needs", "has no steps")), text
+        assert "\n" not in text
+        assert len(text) < 300

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from infold.space.parameter import Parameter
+from infold.space.scale import shown
 
 # Middles of the two halves of [0, 1], where an Int with two values has its places.
 _OFF = 0.25
@@ -32,8 +33,9 @@ class Categorical(Parameter):
     kind: ClassVar[str] = "categorical"
 
     def __post_init__(self) -> None:
-        if isinstance(self.choices, str) or not isinstance(self.choices, Sequence | np.ndarray):
-            raise ValueError(f"choices = {self.choices!r:.60}: expected a list of choices")
+        listed = isinstance(self.choices, Sequence) or np.ndim(self.choices) == 1
+        if isinstance(self.choices, str | bytes) or not listed:
+            raise ValueError(f"choices = {shown(self.choices)}: expected a list of choices")
         plain = (
             choice.item() if isinstance(choice, np.generic) else choice for choice in self.choices
         )
@@ -51,7 +53,7 @@ class Categorical(Parameter):
         if not self.choices:
             raise ValueError(f"{name}.choices = []: expected at least one choice")
         for i, choice in enumerate(self.choices):
-            label = f"{name}.choices[{i}] = {choice!r:.60}"
+            label = f"{name}.choices[{i}] = {shown(choice)}"
             if not _is_hashable(choice):
                 raise ValueError(
                     f"{label}: expected a value that can be hashed, such as text, a number or a "
@@ -69,7 +71,7 @@ class Categorical(Parameter):
                 isinstance(choice, float) and not math.isfinite(choice)
             ):
                 raise ValueError(
-                    f"{name}.choices[{i}] = {choice!r:.60} cannot be written to a run file: "
+                    f"{name}.choices[{i}] = {shown(choice)} cannot be written to a run file: "
                     "expected text, a finite number, a bool or None"
                 )
 
@@ -79,10 +81,10 @@ class Categorical(Parameter):
     def normalize(self, name: str, value: Any) -> Any:
         index = self._index(value.item() if isinstance(value, np.generic) else value)
         if index is None:
-            expected = f"{self.choices[0]!r:.60}, its only choice"
+            expected = f"{shown(self.choices[0])}, its only choice"
             if not self.fixed:
-                expected = f"one of {', '.join(map(repr, self.choices))}"
-            raise ValueError(f"{name} = {value!r:.60}: expected {expected}")
+                expected = f"one of {', '.join(map(shown, self.choices))}"
+            raise ValueError(f"{name} = {shown(value)}: expected {expected}")
         return self.choices[index]
 
     def identity(self, value: Any) -> int:
@@ -138,7 +140,7 @@ class Bool(Parameter):
 
     def normalize(self, name: str, value: Any) -> bool:
         if not isinstance(value, bool | np.bool_):
-            raise ValueError(f"{name} = {value!r:.60}: expected True or False")
+            raise ValueError(f"{name} = {shown(value)}: expected True or False")
         return bool(value)
 
     def coordinates(self, value: bool) -> list[float]:

@@ -38,7 +38,7 @@ class Float(Parameter):
             value = getattr(self, field)
             if field != "step" or value is not None:
                 if isinstance(value, bool | np.bool_):
-                    raise ValueError(f"{field} = {value!r}: expected a number")
+                    raise ValueError(f"{field} = {shown(value)}: expected a number")
                 object.__setattr__(self, field, number_of(field, value))
 
     @property
@@ -96,7 +96,8 @@ class Float(Parameter):
         nearest = self._at_step(self._nearest_step(number))
         if abs(number - nearest) > max(_NEAR * self.step, 4 * math.ulp(number)):
             raise ValueError(
-                f"{name} = {value!r}: expected a number in steps of {self.step} from {self.low}"
+                f"{name} = {shown(value)}: "
+                f"expected a number in steps of {self.step} from {self.low}"
             )
         return nearest
 
@@ -166,10 +167,11 @@ class Int(Parameter):
             )
         check_limits(name, self.low, self.high, self.log)
         if self.log and self.step != 1:
-            raise ValueError(f"{name}.step = {self.step}: expected 1 on a logarithmic scale")
+            raise ValueError(f"{name}.step = {shown(self.step)}: expected 1 on a logarithmic scale")
         if not self.fixed and self.low + self.step > self.high:
             raise ValueError(
-                f"{name}.step = {self.step}: expected at most high - low, {self.high - self.low}"
+                f"{name}.step = {shown(self.step)}: expected at most high - low, "
+                f"{self.high - self.low}"
             )
 
     @property
@@ -191,7 +193,7 @@ class Int(Parameter):
             )
         if (exact - self.low) % self.step:
             raise ValueError(
-                f"{name} = {value!r}: expected a whole number in steps of {self.step} "
+                f"{name} = {shown(value)}: expected a whole number in steps of {self.step} "
                 f"from {self.low}"
             )
         return exact
@@ -209,7 +211,7 @@ class Int(Parameter):
             raise ValueError(f"{name} = {number}: expected a value in {self._interval}")
         if abs(number - round(number)) > _NEAR:
             steps = f" in steps of {self.step} from {self.low}" if self.step > 1 else ""
-            raise ValueError(f"{name} = {value!r}: expected a whole number{steps}")
+            raise ValueError(f"{name} = {shown(value)}: expected a whole number{steps}")
         return round(number)
 
     def coordinates(self, value: float) -> list[float]:

@@ -6,7 +6,7 @@ from typing import Any
 from infold.space.categories import Bool, Categorical
 from infold.space.numbers import Float, Int
 from infold.space.parameter import Parameter
-from infold.space.scale import number_of
+from infold.space.scale import number_of, shown
 
 KINDS: dict[str, type[Parameter]] = {kind.kind: kind for kind in (Float, Int, Categorical, Bool)}
 
@@ -20,7 +20,7 @@ def parameter_of(name: str, value: object) -> Parameter:
         return Float(low, high)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} = {value!r:.60}: "
+            f"{name} = {shown(value)}: "
             "expected a (low, high) pair or a Float, Int, Categorical or Bool"
         ) from None
 
@@ -29,7 +29,7 @@ def from_fields(name: str, fields: Any) -> Parameter:
     """Return the parameter that a table of a TOML or JSON file describes."""
     kinds = ", ".join(map(repr, KINDS))
     if not isinstance(fields, dict):
-        raise ValueError(f"{name} = {fields!r:.60}: expected a table with type = {kinds}")
+        raise ValueError(f"{name} = {shown(fields)}: expected a table with type = {kinds}")
     type_name = fields.get("type")
     if not isinstance(type_name, str) or type_name not in KINDS:
         inner = next((key for key, value in fields.items() if isinstance(value, dict)), None)
@@ -38,7 +38,7 @@ def from_fields(name: str, fields: Any) -> Parameter:
                 f"{name} is a table with the table {inner} inside: expected one table per "
                 f'parameter; a name with a dot needs quotes, ["{name}.{inner}"]'
             )
-        given = f"{name}.type = {type_name!r:.60}" if "type" in fields else f"{name} has no type"
+        given = f"{name}.type = {shown(type_name)}" if "type" in fields else f"{name} has no type"
         raise ValueError(f"{given}: expected a table with type = {kinds}")
     kind = KINDS[type_name]
     try:

@@ -11,7 +11,7 @@ def number_of(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} = {shown(value)}: expected a number") from None
     if isinstance(value, str | bytes):
-        raise ValueError(f"{name} = {value!r:.60}: expected a number")
+        raise ValueError(f"{name} = {shown(value)}: expected a number")
     return number
 
 
@@ -25,7 +25,7 @@ def shown(value: Any) -> str:
 def check_limits(name: str, low: float, high: float, log: bool) -> None:
     """Raise where neither an interval of numbers nor a single number is described."""
     if not isinstance(log, bool):
-        raise ValueError(f"{name}.log = {log!r:.60}: expected True or False")
+        raise ValueError(f"{name}.log = {shown(log)}: expected True or False")
     pair = f"{name} = ({shown(low)}, {shown(high)})"
     if not (-math.inf < low < math.inf and -math.inf < high < math.inf):
         raise ValueError(f"{pair}: expected finite limits")

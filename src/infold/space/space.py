@@ -15,6 +15,7 @@ from infold.record import Rounding
 from infold.space.numbers import Float
 from infold.space.parameter import Parameter
 from infold.space.parameters import from_fields, parameter_of
+from infold.space.scale import shown
 
 Point = np.ndarray | list | dict[str, Any]
 """A point as the user writes it.
@@ -35,7 +36,7 @@ class Space:
         for name, parameter in parameters.items():
             if not isinstance(parameter, Parameter):
                 raise ValueError(
-                    f"{name} = {parameter!r:.60}: expected a Float, Int, Categorical or Bool"
+                    f"{name} = {shown(parameter)}: expected a Float, Int, Categorical or Bool"
                 )
             parameter.check(name)
         if all(parameter.fixed for parameter in parameters.values()):
@@ -60,10 +61,13 @@ class Space:
             for name in space:
                 if not isinstance(name, str):
                     raise ValueError(
-                        f"space has the key {name!r:.60}: expected names of parameters as text"
+                        f"space has the key {shown(name)}: expected names of parameters as text"
                     )
             return cls(
-                {name: parameter_of(f"space[{name!r}]", value) for name, value in space.items()}
+                {
+                    name: parameter_of(f"space[{shown(name)}]", value)
+                    for name, value in space.items()
+                }
             )
         if isinstance(space, Bounds):
             space = list(zip(np.ravel(space.lb), np.ravel(space.ub), strict=True))
@@ -71,7 +75,7 @@ class Space:
             space = space.tolist()
         if not isinstance(space, Sequence) or isinstance(space, str):
             raise ValueError(
-                f"bounds = {space!r:.60}: "
+                f"bounds = {shown(space)}: "
                 "expected a list of (low, high) pairs, a dict or a SciPy Bounds"
             )
         for i, value in enumerate(space):
@@ -94,7 +98,9 @@ class Space:
         try:
             for name in tables:
                 if not name.strip() or not name.isprintable():
-                    raise ValueError(f"a table is called {name!r:.60}: expected a name on one line")
+                    raise ValueError(
+                        f"a table is called {shown(name)}: expected a name on one line"
+                    )
             return cls({name: from_fields(name, fields) for name, fields in tables.items()})
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
@@ -110,12 +116,14 @@ class Space:
             expected = ", ".join(self.parameters)
             for name in (*self.parameters, *point):
                 if name not in point:
-                    raise ValueError(f"x has no {name!r}: expected the parameters {expected}")
+                    raise ValueError(f"x has no {shown(name)}: expected the parameters {expected}")
                 if name not in self.parameters:
-                    raise ValueError(f"x has an unknown parameter {name!r}: expected {expected}")
+                    raise ValueError(
+                        f"x has an unknown parameter {shown(name)}: expected {expected}"
+                    )
             values = [point[name] for name in self.parameters]
         elif isinstance(point, Sequence | np.ndarray) and not isinstance(point, str):
-            values = list(point)
+            values = list(np.atleast_1d(point) if isinstance(point, np.ndarray) else point)
         else:
             values = [point]
         n_parameters = len(self.parameters)
@@ -154,7 +162,7 @@ class Space:
 
     def _identity(self, values: list) -> bytes:
         parts = zip(self.parameters.values(), values, strict=True)
-        text = repr([parameter.identity(value) for parameter, value in parts])
+        text = repr([p.identity(value) for p, value in parts if not p.fixed])
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
     def resolve(self, point: object) -> tuple[Point, np.ndarray, bytes]:
@@ -224,9 +232,9 @@ class Space:
     def from_json(cls, data: Any) -> "Space":
         """Return the space that `to_json` described."""
         if not isinstance(data, dict) or not isinstance(data.get("parameters"), dict):
-            raise ValueError(f"space = {data!r:.60}: expected a table with named and parameters")
+            raise ValueError(f"space = {shown(data)}: expected a table with named and parameters")
         if not isinstance(data.get("named"), bool):
-            raise ValueError(f"space.named = {data.get('named')!r}: expected true or false")
+            raise ValueError(f"space.named = {shown(data.get('named'))}: expected true or false")
         return cls(
             {name: from_fields(name, p) for name, p in data["parameters"].items()},
             named=data["named"],
