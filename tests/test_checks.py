@@ -90,7 +90,19 @@ def test_whole_numbers_beyond_doubles_are_named_shortly(digits):
 
 @pytest.mark.parametrize(
     "value",
-    [None, "3", 1.5, math.nan, math.inf, True, np.bool_(True), [3], np.array([3]), {}, object()],
+    [
+        None,
+        "3",
+        1.5,
+        math.nan,
+        math.inf,
+        True,
+        np.bool_(True),
+        [3],
+        np.array([3]),
+        {},
+        pytest.param(object(), id="object"),
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("name", ["n_initial", "seed"])
