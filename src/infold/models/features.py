@@ -38,7 +38,7 @@ _GROWTH = 1.1  # fresh starts are rarer where they cost more
 class LearnedFeatures:
     """Settings of the joint model and its training.
 
-    They depart from the paper in the prior on the encoder's weights; `weight_deviation=None` is its
+    `docs/reproduction.md` lists where they depart from the paper; `weight_deviation=None` is its
     objective.
     """
 
