@@ -62,7 +62,7 @@ class Optimizer(RunView):
             _checks.one_of("acquisition", acquisition, functions.NAMES)
         self.method: Method = methods.of(method, n_features=n_features, acquisition=acquisition)
         # Too many features are an error now, not at the first suggestion.
-        methods.check_features(self.method, self.space.dimension)
+        methods.check_dimension(self.method, self.space.dimension)
         self.n_initial = _checks.at_least("n_initial", n_initial, 1)
         self._design = RandomSearch(design=_checks.one_of("initial", initial, DESIGNS))
         self.seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)

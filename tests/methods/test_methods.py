@@ -436,3 +436,10 @@ def test_each_point_of_a_batch_has_its_own_seconds(rng):
         False,
         False,
     ]
+
+
+def test_more_inputs_than_the_full_decoder_can_take_are_an_error_that_says_what_to_use():
+    with pytest.raises(ValueError, match="takes at most 1000; use method='full_space'"):
+        Optimizer([(0.0, 1.0)] * 2000, method="mgpc")
+    for name in ("full_space", "dmgpc"):
+        Optimizer([(0.0, 1.0)] * 2000, method=name)

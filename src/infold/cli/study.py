@@ -100,7 +100,7 @@ def reproduce(
         n_jobs = _checks.at_least("--jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
         workers = runner.local(n_jobs) if dask is None else runner.dask(dask)
         for cell in cells:  # report bad settings before the first run
-            methods.check_features(runner.method(cell), problems.get(problem).dimension)
+            methods.check_dimension(runner.method(cell), problems.get(problem).dimension)
     evaluations = runner.N_INITIAL + iterations
     store = Store(results)
     columns = (

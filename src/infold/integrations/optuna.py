@@ -211,6 +211,7 @@ class InfoldSampler(BaseSampler):
         memory = self._memory(study, coding)
         memory.warned |= group is not None  # that few trials have a group is no surprise
         method = methods.with_features_in(self._method, coding.space.dimension)
+        methods.check_dimension(method, coding.space.dimension)
         params: dict[str, Any] = {}
         own = [] if group is None else [group]
         seen = self._look(study, trial, coding, memory)

@@ -5,7 +5,7 @@ from infold.methods.bayesian import BayesianOptimization
 from infold.methods.presets import (
     NAMES,
     by_name,
-    check_features,
+    check_dimension,
     name_of,
     of,
     settings_of,
@@ -27,7 +27,7 @@ __all__ = [
     "Suggestion",
     "by_name",
     "changed",
-    "check_features",
+    "check_dimension",
     "from_json",
     "name_of",
     "of",

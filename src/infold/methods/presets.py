@@ -38,6 +38,9 @@ def _vae(problem: str | None) -> BayesianOptimization:
     )
 
 
+_FULL_DECODER = 1000  # inputs; with 2000 a suggestion takes minutes
+
+
 class _Preset(NamedTuple):
     summary: str
     make: Callable[..., Any]
@@ -135,9 +138,17 @@ def name_of(method: Method) -> str:
     return getattr(method, "name", "") or type(getattr(method, "model", method)).__name__
 
 
-def check_features(method: Method, dimension: int) -> None:
-    """Raise ValueError where the method wants more features than there are inputs."""
+def check_dimension(method: Method, dimension: int) -> None:
+    """Raise ValueError where the method cannot do with so many inputs, D, or so few."""
     features(_n_features(method), dimension)
+    model = getattr(method, "model", None)
+    full = isinstance(model, LearnedFeatures) and model.decoder == "full"
+    if full and dimension > _FULL_DECODER:
+        raise ValueError(
+            f"method = {name_of(method)!r}: the space has D = {dimension}, and the full decoder, "
+            f"which learns D x D numbers, takes at most {_FULL_DECODER}; "
+            "use method='full_space'"
+        )
 
 
 def with_features_in(method: Method, dimension: int) -> Method:
