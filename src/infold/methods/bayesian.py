@@ -171,21 +171,30 @@ class BayesianOptimization:
                 x, value = discrete.choose(x, history, history.rounding, worth, rng)
                 places = [z[0] for z in fitted.encode(x[None])]
             diagnostics = {"acquisition": float(value)}
-            if len(objectives) == 1:
-                mean, variance = objectives[0].predict(places[0][None])
-            else:
-                mean, variance = fitted.predict(x[None])
-            centre, deviation = fitted.outputs.spread(mean, np.sqrt(variance))
-            diagnostics |= {"mean": float(centre[0]), "deviation": float(deviation[0])}
-        if len(regions) == 1:
-            diagnostics |= regions[0].describe(places[0])
-            gaps = np.linalg.norm(objectives[0].surface.data - places[0], axis=1)
-            diagnostics["distance"] = float(np.min(gaps))
-        if fitted.has_features:
-            diagnostics["features"] = places[0].tolist()
-            error = np.linalg.norm(fitted.encode(x[None])[0][0] - places[0])
-            diagnostics["reencoding_error"] = float(error)
+            diagnostics |= _describe(fitted, objectives, regions, places, x)
         return x, diagnostics
+
+
+def _describe(
+    fitted: Fitted,
+    objectives: list[Objective],
+    regions: list[Region],
+    places: list[np.ndarray],
+    x: np.ndarray,
+) -> dict[str, Any]:
+    """Say what the model predicts at the chosen point, and where on its surfaces that is."""
+    alone = len(objectives) == 1
+    mean, variance = objectives[0].predict(places[0][None]) if alone else fitted.predict(x[None])
+    centre, deviation = fitted.outputs.spread(mean, np.sqrt(variance))
+    diagnostics: dict[str, Any] = {"mean": float(centre[0]), "deviation": float(deviation[0])}
+    if alone:
+        gaps = np.linalg.norm(objectives[0].surface.data - places[0], axis=1)
+        diagnostics |= {**regions[0].describe(places[0]), "distance": float(np.min(gaps))}
+    if fitted.has_features:
+        (again,) = fitted.encode(x[None])
+        error = np.linalg.norm(again[0] - places[0])
+        diagnostics |= {"features": places[0].tolist(), "reencoding_error": float(error)}
+    return diagnostics
 
 
 def _random_points(history: History, q: int, key: Key, cache: Cache | None) -> Suggestion:
@@ -193,13 +202,11 @@ def _random_points(history: History, q: int, key: Key, cache: Cache | None) -> S
     return Suggestion(points, (Proposal("random", {"fallback": "random"}),) * q, dict(cache or {}))
 
 
-def full_space(
-    *, acquisition: Acquisition | None = None, model: FullSpaceGP | None = None
-) -> BayesianOptimization:
+def full_space(*, acquisition: Acquisition | None = None) -> BayesianOptimization:
     """Return the method on all inputs: log EI maximized from 8 starts among 1000 candidates."""
     return BayesianOptimization(
         name="full_space",
-        model=model or FullSpaceGP(),
+        model=FullSpaceGP(),
         acquisition=acquisition or ExpectedImprovement(),
         search=Search(n_candidates=1000, n_starts=8, search_iterations=100, vary_best=True),
     )
