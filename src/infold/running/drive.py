@@ -64,6 +64,7 @@ def drive(
         interruption: signals that ask the run to stop.
     """
     check_arguments(fun, n_trials, workers, n_parallel, timeout, on_error)
+    n_trials = int(n_trials)
     wants_to_stop = checked_callback(callback)
     limits = limits or Limits()
     interruption = interruption or Interruption()
