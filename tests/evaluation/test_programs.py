@@ -154,3 +154,10 @@ def test_parameters_need_not_be_identifiers():
     command = Command("echo {learning-rate}")
     command.check({"learning-rate": 0.1})
     assert command({"learning-rate": 0.1}) == 0.1
+
+
+def test_names_of_every_kind_are_filled_in():
+    point = {"model.rate": 0.25, "a b": 3, "w[0]": "x"}
+    command = Command("echo {model.rate:.1f} '{a b}' {w[0]!r}")
+    command.check(point)
+    assert command.words(point) == ["echo", "0.2", "3", "'x'"]
