@@ -176,3 +176,12 @@ def test_what_went_wrong_may_be_an_exception_without_a_text():
     optimizer = Optimizer(BOUNDS, method="random")
     optimizer.tell([0.5, 0.5], None, error=Unspeakable())
     assert optimizer.evaluations[0].error == "(its text cannot be had: RuntimeError)"
+
+
+def test_an_objective_that_sets_the_clock_back_loses_nothing(monkeypatch):
+    def objective(x):
+        monkeypatch.setattr("time.perf_counter", lambda: -1e9)
+        return 1.0
+
+    result = infold.minimize(objective, BOUNDS, method="random", n_trials=2)
+    assert [evaluation.seconds for evaluation in result.evaluations] == [0.0, 0.0]

@@ -118,7 +118,8 @@ def drive(
                 if outcome.value is None and interruption.asked:
                     ended = reason_to_stop()
                     continue  # the signal may be to blame: the point stays pending
-                optimizer.tell(x, outcome.value, seconds=outcome.seconds, error=_text(outcome))
+                seconds = max(0.0, outcome.seconds)  # the objective may have set the clock
+                optimizer.tell(x, outcome.value, seconds=seconds, error=_text(outcome))
                 if not kept.save():
                     ended = ended or f"stopped after {len(optimizer)} evaluations"
                 failures.count(outcome, len(optimizer))
