@@ -44,6 +44,7 @@ def test_value_is_read_whatever_bytes_surround_it(output):
     ("command", "error"),
     [
         ("sh -c 'echo no licence >&2; exit 3'", "sh ended with status 3: no licence"),
+        ("sh -c 'echo 1; exit 3'", "sh ended with status 3: it wrote nothing to standard error"),
         (r"sh -c 'printf \\377 >&2; exit 3'", "sh ended with status 3: \ufffd"),
         ("true", "true printed nothing: expected a number on the last line"),
         ("echo many", "the last line of echo is 'many': expected a number"),

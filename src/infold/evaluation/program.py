@@ -114,7 +114,7 @@ def value_of(program: str, status: int, output: str, errors: str) -> float:
         errors: the end of what it wrote to standard error.
     """
     if status != 0:
-        last = (errors.strip().splitlines() or [""])[-1]
+        last = (errors.strip().splitlines() or ["it wrote nothing to standard error"])[-1]
         raise RuntimeError(f"{program} ended with status {status}: {last}")
     lines = output.strip().splitlines()
     if not lines:
