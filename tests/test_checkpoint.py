@@ -382,3 +382,31 @@ def test_printed_results_and_optimizers_are_short():
     failed = infold.minimize(lambda x: None, BOUNDS, method="random", n_trials=1)
     assert "x: None" in repr(failed)
     assert repr(infold._minimize.Result()).startswith(" message: None")
+
+
+def test_an_objective_may_go_to_another_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def wandering(x):
+        os.makedirs("deeper", exist_ok=True)
+        os.chdir("deeper")
+        return float(x[0])
+
+    infold.minimize(wandering, BOUNDS, method="random", n_trials=3, checkpoint="run.json")
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["run.json"]
+    assert len(Optimizer.load(tmp_path / "run.json")) == 3
+
+
+@pytest.mark.parametrize("path", ["", 3, True, b"run.json", "a\0b"])
+def test_what_is_no_path_is_refused_by_name(path):
+    said = re.escape(f"{path!r}: expected the path of a file")
+    with pytest.raises(ValueError, match=f"^checkpoint = {said}"):
+        infold.minimize(lambda x: 0.0, BOUNDS, method="random", checkpoint=path)
+    for use in (Optimizer(BOUNDS, method="random").save, Optimizer.load):
+        with pytest.raises(ValueError, match=f"^path = {said}"):
+            use(path)
+
+
+def test_a_missing_folder_is_named_by_the_file_that_was_wanted(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"missing/run\.json'$"):
+        Optimizer(BOUNDS, method="random").save(tmp_path / "missing" / "run.json")

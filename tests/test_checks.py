@@ -146,3 +146,42 @@ def test_other_slips_of_the_optimizer_are_named():
         with pytest.raises(ValueError, match=r"n = .*: expected a whole number of at least 1"):
             optimizer.ask(n)
     assert len(optimizer.ask(np.int64(2))) == 2
+
+
+@pytest.mark.parametrize("name", ["max_seconds", "target", "timeout"])
+def test_numbers_beyond_doubles_are_refused_by_name(name):
+    with pytest.raises(ValueError, match=f"^{name} = 1000.*: expected a"):
+        infold.minimize(lambda x: 0.0, BOUNDS, method="random", **{name: 10**400})
+
+
+def test_a_whole_float_counts_trials():
+    result = infold.minimize(lambda x: 0.0, BOUNDS, method="random", n_trials=2.0)
+    assert result.message == "all 2 evaluations done"
+
+
+def test_errors_stay_on_one_line():
+    class Table:
+        def __repr__(self) -> str:
+            return "a\nb"
+
+    with pytest.raises(ValueError, match=r"^bounds = a b: expected"):
+        infold.Space.of(Table())
+
+
+def test_what_went_wrong_may_be_an_exception_without_a_text():
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("never")
+
+    optimizer = Optimizer(BOUNDS, method="random")
+    optimizer.tell([0.5, 0.5], None, error=Unspeakable())
+    assert optimizer.evaluations[0].error == "(its text cannot be had: RuntimeError)"
+
+
+def test_an_objective_that_sets_the_clock_back_loses_nothing(monkeypatch):
+    def objective(x):
+        monkeypatch.setattr("time.perf_counter", lambda: -1e9)
+        return 1.0
+
+    result = infold.minimize(objective, BOUNDS, method="random", n_trials=2)
+    assert [evaluation.seconds for evaluation in result.evaluations] == [0.0, 0.0]

@@ -141,3 +141,12 @@ def test_a_method_without_a_model_says_so():
         optimizer.model()
     with pytest.raises(ValueError, match="evaluation"):
         Optimizer(SPACE, method="full_space").model()
+
+
+def test_no_points_have_no_predictions():
+    model = told(n=12).model()
+    for none in ([], np.empty((0, 3))):
+        mean, deviation = model.predict(none)
+        assert mean.shape == deviation.shape == (0,)
+    with pytest.raises(ValueError, match=r"^points = None: expected a point"):
+        model.predict(None)

@@ -2,7 +2,9 @@
 
 import math
 import numbers
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,16 +77,34 @@ def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
 
 def positive(name: str, value: float) -> float:
     """Return `value` as a float, or raise ValueError unless it is a number above 0."""
-    if not is_number(value) or not value > 0:
-        raise ValueError(f"{name} = {value!r}: expected a number above 0")
-    return float(value)
+    number = _double(value)
+    if not number > 0:
+        raise ValueError(f"{name} = {shown(value)}: expected a number above 0")
+    return number
 
 
 def finite(name: str, value: float) -> float:
     """Return `value` as a float, or raise ValueError unless it is a finite number."""
-    if not is_number(value) or not math.isfinite(value):
-        raise ValueError(f"{name} = {value!r}: expected a finite number")
-    return float(value)
+    number = _double(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} = {shown(value)}: expected a finite number")
+    return number
+
+
+def _double(value: Any) -> float:
+    """Return a real number as a float; NaN where there is none, or no double can hold it."""
+    try:
+        return float(value) if is_number(value) else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def path_of(name: str, value: Any) -> Path:
+    """Return `value` as a path, or raise ValueError where it cannot be the name of a file."""
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ValueError(f"{name} = {shown(value)}: expected the path of a file")
+    return Path(text)
 
 
 def is_number(value: object) -> bool:
@@ -124,6 +144,8 @@ def value_of(y: Any, name: str = "y") -> float:
 
 def _only_element(y: Any) -> Any:
     """Return the element of an array of one, of whatever library; else y itself."""
+    if isinstance(y, np.ma.MaskedArray) and y.size == 1 and np.any(y.mask):
+        return math.nan  # NumPy's way to say that there is no value
     dtype = getattr(y, "dtype", None)
     if dtype is None or getattr(dtype, "kind", "f") in "mM":  # times are no numbers
         return y if dtype is None else str(y)
@@ -152,4 +174,14 @@ def shown(value: object) -> str:
         text = repr(value)
     except Exception:  # such as that of Python for whole numbers of more than 4300 digits
         return f"<{type(value).__name__}>"
+    text = " ".join(text.split("\n"))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def text_of(value: object) -> str:
+    """Return `str(value)` as text that can be printed and written, whatever the value does."""
+    try:
+        text = str(value)
+    except Exception as error:
+        return f"(its text cannot be had: {type(error).__name__})"
+    return text.encode(errors="backslashreplace").decode()  # half of a surrogate pair

@@ -165,6 +165,7 @@ def minimize(
     from infold.running.drive import check_arguments, drive  # which need the names above
 
     check_arguments(fun, n_trials, workers, n_parallel, timeout, on_error)
+    n_trials = int(n_trials)
     checked_callback(callback)
     limits = Limits(
         max_failures=max_failures, max_seconds=max_seconds, target=target, patience=patience

@@ -65,7 +65,11 @@ class ModelView:
         The deviation is that of the function itself, without the noise of an evaluation. Where
         values were transformed, the mean is a median, and the deviation that towards worse values.
         """
+        if points is None:
+            raise ValueError("points = None: expected a point, or a list of points")
         units = np.array([self.space.place(point) for point in as_points(points)])
+        if not len(units):
+            return np.empty(0), np.empty(0)
         return self._predict_units(units)
 
     def _predict_units(self, units: Float[np.ndarray, "m D"]) -> tuple[np.ndarray, np.ndarray]:

@@ -196,7 +196,7 @@ class Optimizer(RunView):
             point=told.point,
             unit=told.unit,
             value=value,
-            error=None if error is None else str(error),
+            error=None if error is None else _checks.text_of(error),
             seconds=_checks.seconds_of(seconds),
             told_at=time.time(),
             proposed_by=asked.proposed_by,
@@ -238,6 +238,7 @@ class Optimizer(RunView):
             path: the run file.
             metadata: what to keep with the run from now on, as JSON can hold it.
         """
+        path = _checks.path_of("path", path)
         kept = self.metadata if metadata is None else metadata
         self._journal.save(path, self._settings(), kept, self._known_cache)
         self.metadata = kept
@@ -268,7 +269,7 @@ class Optimizer(RunView):
             path: the run file.
             method: the method of the run, needed where it is not one of infold's own.
         """
-        return cls.restore(runfile.read(path), method=method)
+        return cls.restore(runfile.read(_checks.path_of("path", path)), method=method)
 
     @classmethod
     def from_text(cls, text: str, *, method: Method | None = None) -> "Optimizer":

@@ -98,3 +98,36 @@ def test_point_that_never_reached_its_executor_is_a_failure_with_a_time():
     assert future.result().value is None
     assert "pickle" in future.result().error
     assert future.result().seconds >= 0.0
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("never")
+
+
+def fails_with(error: Exception) -> str | None:
+    def fun(x):
+        raise error
+
+    return Guarded(fun)(0).error
+
+
+def test_an_exception_without_a_text_is_a_failure_as_well():
+    assert fails_with(Unspeakable()) == "Unspeakable: (its text cannot be had: RuntimeError)"
+
+
+def test_of_a_very_long_message_the_beginning_is_kept():
+    error = fails_with(ValueError("x" * 1_000_000))
+    assert error is not None
+    assert len(error) < 2100
+    assert error.endswith("x... (1000000 characters)")
+
+
+def test_a_message_can_always_be_printed():
+    assert fails_with(ValueError("half \ud800")) == "ValueError: half \\ud800"
+
+
+def test_a_masked_value_is_a_failure():
+    for masked in (np.ma.masked, np.ma.array([1.0], mask=[True])):
+        assert Guarded(lambda x, value=masked: value)(0).value is None
+    assert Guarded(lambda x: np.ma.array([1.0]))(0).value == 1.0

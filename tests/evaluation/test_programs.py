@@ -44,6 +44,7 @@ def test_value_is_read_whatever_bytes_surround_it(output):
     ("command", "error"),
     [
         ("sh -c 'echo no licence >&2; exit 3'", "sh ended with status 3: no licence"),
+        ("sh -c 'echo 1; exit 3'", "sh ended with status 3: it wrote nothing to standard error"),
         (r"sh -c 'printf \\377 >&2; exit 3'", "sh ended with status 3: \ufffd"),
         ("true", "true printed nothing: expected a number on the last line"),
         ("echo many", "the last line of echo is 'many': expected a number"),
@@ -154,3 +155,10 @@ def test_parameters_need_not_be_identifiers():
     command = Command("echo {learning-rate}")
     command.check({"learning-rate": 0.1})
     assert command({"learning-rate": 0.1}) == 0.1
+
+
+def test_names_of_every_kind_are_filled_in():
+    point = {"model.rate": 0.25, "a b": 3, "w[0]": "x"}
+    command = Command("echo {model.rate:.1f} '{a b}' {w[0]!r}")
+    command.check(point)
+    assert command.words(point) == ["echo", "0.2", "3", "'x'"]

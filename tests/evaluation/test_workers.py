@@ -267,3 +267,17 @@ def test_dask_cluster_evaluates_the_same_points(tmp_path):
         [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["True", "12"]
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        lambda fun, points: [],
+        lambda fun, points: None,
+        lambda fun, points: [1.0 for _ in points],
+    ],
+    ids=["too few", "none", "not of the function"],
+)
+def test_a_map_that_is_none_is_refused_in_words(mapping):
+    with pytest.raises(ValueError, match=r"^workers = .* returned .*: expected what map\("):
+        run(workers=mapping)

@@ -1,6 +1,7 @@
 """Parameters that only some trials have."""
 
 import pickle
+import re
 
 import numpy as np
 import optuna
@@ -186,3 +187,36 @@ def test_a_fixed_parameter_of_a_group_leaves_the_others_to_the_model():
     study.optimize(branching, n_trials=4)
     assert [t.params["tree1"] for t in study.trials[6:] if "tree1" in t.params] == [0.5, 0.5]
     assert spy.asked == []
+
+
+def test_a_range_that_no_model_can_hold_is_left_to_the_other_sampler(caplog):
+    def objective(trial: optuna.Trial) -> float:
+        wide = trial.suggest_int("wide", 0, 2**60)
+        if trial.number % 2:
+            wide += trial.suggest_int("sometimes", 0, 2**60)
+        return trial.suggest_float("x", 0.0, 1.0) + wide / 2**60
+
+    spy = Spy()
+    study = optuna.create_study(sampler=cheap(independent_sampler=spy))
+    with caplog.at_level("WARNING", "infold"):
+        study.optimize(objective, n_trials=6)
+    assert len(study.get_trials(states=[TrialState.COMPLETE])) == 6
+    assert {name for number, name in spy.asked if number >= 2} == {"wide", "sometimes"}
+    assert [record.getMessage() for record in caplog.records] == [
+        "Spy chooses these parameters without a model: sometimes, wide "
+        "(their range is too wide, or too narrow, for a model)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"group": "no"}, "group = 'no': expected True or False"),
+        ({"search_space": ["x"]}, "search_space = ['x']: expected distributions by name"),
+        ({"search_space": {"x": 1}}, "search_space['x'] = 1: expected a distribution of Optuna"),
+        ({"independent_sampler": 3}, "independent_sampler = 3: expected a sampler of Optuna"),
+    ],
+)
+def test_settings_that_are_none_are_refused_at_once(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        InfoldSampler(**settings)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds
 
 from infold import Bool, Categorical, Float, Int, Space
+from infold.space.space import as_points
 
 UNIT = st.floats(min_value=0, max_value=1)
 CHOICES = st.lists(
@@ -273,3 +274,32 @@ def test_a_printed_space_is_short():
     long = repr(Space.of({"long name" * 9 + str(i): (0, 1) for i in range(2000)}))
     assert len(long) < 300
     assert long.endswith("and 1994 more)")
+
+
+def test_rows_of_tables_are_points():
+    pandas = pytest.importorskip("pandas")
+    named = Space.of({"a": (0.0, 1.0), "n": Int(1, 9)})
+    table = pandas.DataFrame({"n": [3, 4], "a": [0.5, 0.25]}, index=[7, 8])
+    expected = [{"a": 0.5, "n": 3}, {"a": 0.25, "n": 4}]
+    assert [named.normalize(x) for x in as_points(table)] == expected
+    assert named.normalize(table.loc[8]) == expected[1]
+    assert len(as_points(table.loc[8])) == 1
+    numbered = Space.of([(0.0, 1.0)] * 2)
+    rows = as_points(pandas.DataFrame([[0.1, 0.2], [0.3, 0.4]]))
+    assert [list(numbered.normalize(x)) for x in rows] == [[0.1, 0.2], [0.3, 0.4]]
+    assert list(numbered.normalize(pandas.Series([0.1, 0.2]))) == [0.1, 0.2]
+    assert list(numbered.normalize(pandas.Series({"x1": 0.1, "x0": 0.2}))) == [0.2, 0.1]
+    with pytest.raises(ValueError, match="unknown parameter 'b'"):
+        named.normalize(pandas.Series({"a": 0.5, "n": 3, "b": 1}))
+
+
+@pytest.mark.parametrize("point", [None, {0.1, 0.2}, iter([0.1, 0.2]), "ab", 0.5])
+def test_what_is_no_point_is_shown(point):
+    with pytest.raises(ValueError, match=r"^x = .*: expected 2 values, one per parameter$"):
+        Space.of([(0.0, 1.0)] * 2).normalize(point)
+
+
+def test_points_of_several_lengths_are_refused_in_words():
+    space = Space.of([(0.0, 1.0)] * 2)
+    with pytest.raises(ValueError, match=r"^x has 1 values: expected 2"):
+        [space.normalize(x) for x in as_points([[0.1, 0.2], [0.3]])]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from infold import _checks
 
 _FRAMES = 8  # of a traceback that are kept: the user's own are the last
+_LONGEST = 2000  # characters of a message that are kept: every evaluation may have one
 _HERE = str(Path(__file__).parent)
 
 
@@ -33,7 +34,10 @@ class Outcome(NamedTuple):
 
 def failure(error: BaseException, seconds: float) -> Outcome:
     """Return the outcome of an evaluation that ended with an exception."""
-    return Outcome(None, f"{type(error).__name__}: {error}", seconds, _trace(error))
+    message = _checks.text_of(error)
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]}... ({len(message)} characters)"
+    return Outcome(None, f"{type(error).__name__}: {message}", seconds, _trace(error))
 
 
 def _trace(error: BaseException) -> str | None:
@@ -67,5 +71,5 @@ class Guarded:
             return failure(error, time.perf_counter() - start)
         seconds = time.perf_counter() - start
         if not math.isfinite(value):
-            return Outcome(None, f"the value is {returned}", seconds)
+            return Outcome(None, f"the value is {_checks.text_of(returned)}", seconds)
         return Outcome(value, None, seconds)

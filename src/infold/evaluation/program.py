@@ -3,12 +3,24 @@
 import shlex
 import shutil
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from infold import _checks
+
+
+class _Filler(string.Formatter):
+    """Fills in parameters by their whole names, which may have dots and brackets."""
+
+    def get_field(
+        self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, str]:
+        return kwargs[field_name], field_name
+
+
+_FILLER = _Filler()
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,7 @@ class Command:
                         "write {{ and }} for braces of the program's own"
                     )
             try:
-                word.format(**example)
+                _FILLER.vformat(word, (), example)
             except (ValueError, TypeError, LookupError, AttributeError) as error:
                 raise ValueError(f"command has {word!r}, which cannot be filled in: {error}") from (
                     error
@@ -83,7 +95,7 @@ class Command:
 
     def words(self, point: Mapping[str, Any]) -> list[str]:
         """Return the program and its arguments, with the parameters of a point filled in."""
-        return [word.format(**point) for word in self._template_words()]
+        return [_FILLER.vformat(word, (), point) for word in self._template_words()]
 
     def _template_words(self) -> list[str]:
         try:
@@ -102,7 +114,7 @@ def value_of(program: str, status: int, output: str, errors: str) -> float:
         errors: the end of what it wrote to standard error.
     """
     if status != 0:
-        last = (errors.strip().splitlines() or [""])[-1]
+        last = (errors.strip().splitlines() or ["it wrote nothing to standard error"])[-1]
         raise RuntimeError(f"{program} ended with status {status}: {last}")
     lines = output.strip().splitlines()
     if not lines:

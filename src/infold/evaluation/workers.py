@@ -151,8 +151,14 @@ class Mapped:
         return future
 
     def wait(self, waiting: Iterable[Future[Outcome]]) -> list[Future[Outcome]]:
-        outcomes = self._map(self._fun, list(self._queue.values()))
+        returned = self._map(self._fun, list(self._queue.values()))
         done = list(self._queue)
+        outcomes = list(returned) if isinstance(returned, Iterable) else [returned]
+        if len(outcomes) != len(done) or not all(isinstance(o, Outcome) for o in outcomes):
+            raise ValueError(
+                f"workers = {_checks.shown(self._map)} returned {_checks.shown(returned)}: "
+                f"expected what map(function, points) returns, here {len(done)} results of it"
+            )
         for future, outcome in zip(done, outcomes, strict=True):
             future.set_result(outcome)
         self._queue.clear()

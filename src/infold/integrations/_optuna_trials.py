@@ -96,6 +96,18 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     )
 
 
+def can_model(name: str, distribution: BaseDistribution) -> bool:
+    """Return whether a parameter has several values, and not more than infold can tell apart."""
+    if distribution.single():
+        return False
+    parameter = _parameter(name, distribution)
+    try:
+        parameter.check(name)
+    except ValueError:
+        return False
+    return True
+
+
 class Groups(NamedTuple):
     """Parameters that only some trials have, or that have not the same range in all."""
 
@@ -105,6 +117,8 @@ class Groups(NamedTuple):
     """Names of those whose range changes between trials."""
     n_completed: int
     """Trials that say so."""
+    beyond: frozenset[str] = frozenset()
+    """Names of those whose range is none for a model, such as whole numbers beyond 2**53."""
 
 
 def groups_of(trials: Iterable[FrozenTrial]) -> Groups:
@@ -118,12 +132,15 @@ def groups_of(trials: Iterable[FrozenTrial]) -> Groups:
             trials_with.setdefault(name, []).append(trial.number)
             if distributions.setdefault(name, distribution) != distribution:
                 changing.add(name)
+    beyond = frozenset(
+        name for name, d in distributions.items() if not d.single() and not can_model(name, d)
+    )
     together: dict[tuple[int, ...], dict[str, BaseDistribution]] = {}
     for name, distribution in sorted(distributions.items()):
         in_some = len(trials_with[name]) < len(completed)
-        if in_some and name not in changing and not distribution.single():
+        if in_some and name not in changing and can_model(name, distribution):
             together.setdefault(tuple(trials_with[name]), {})[name] = distribution
-    return Groups(list(together.values()), frozenset(changing), len(completed))
+    return Groups(list(together.values()), frozenset(changing), len(completed), beyond)
 
 
 @dataclass

@@ -28,7 +28,15 @@ except ImportError as error:
     ) from error
 
 from infold.integrations import _optuna_private as private
-from infold.integrations._optuna_trials import Coding, Groups, Memory, Seen, groups_of, look
+from infold.integrations._optuna_trials import (
+    Coding,
+    Groups,
+    Memory,
+    Seen,
+    can_model,
+    groups_of,
+    look,
+)
 
 _DAY = 86400.0
 _ATTEMPTS = 10  # choices before a point that another worker chose at once is evaluated twice
@@ -83,8 +91,15 @@ class InfoldSampler(BaseSampler):
             )
         self._method = methods.of(method, n_features=n_features, acquisition=acquisition)
         self._n_startup_trials = _checks.at_least("n_startup_trials", n_startup_trials, 1)
-        self._search_space = None if search_space is None else dict(search_space)
-        self._group = bool(group)
+        self._search_space = None if search_space is None else _checked(search_space)
+        if independent_sampler is not None and not isinstance(independent_sampler, BaseSampler):
+            raise ValueError(
+                f"independent_sampler = {_checks.shown(independent_sampler)}: "
+                "expected a sampler of Optuna"
+            )
+        if not isinstance(group, bool):
+            raise ValueError(f"group = {_checks.shown(group)}: expected True or False")
+        self._group = group
         self._seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
         self._independent_sampler = independent_sampler or RandomSampler(
             seed=None if seed is None else _random_seed(self._seed)
@@ -116,9 +131,7 @@ class InfoldSampler(BaseSampler):
         else:
             with self._lock:  # it remembers how far it has read
                 known = self._intersection.calculate(study)
-        return {
-            name: distribution for name, distribution in known.items() if not distribution.single()
-        }
+        return {name: d for name, d in known.items() if can_model(name, d)}
 
     def sample_independent(
         self,
@@ -173,6 +186,9 @@ class InfoldSampler(BaseSampler):
             return
         left = {name for name in groups.changing if name not in self._warned}
         why = "their range is not the same in all trials"
+        if name in groups.beyond:
+            left = set(groups.beyond - self._warned)
+            why = "their range is too wide, or too narrow, for a model"
         if name not in left and not self._group:
             left = {name for group in groups.together for name in group} - self._warned
             why = "only some trials have them, and group = False"
@@ -262,6 +278,21 @@ class InfoldSampler(BaseSampler):
                 ", ".join(coding.distributions),
             )
         return None
+
+
+def _checked(search_space: Any) -> dict[str, BaseDistribution]:
+    """Return the parameters to model, or raise ValueError where they are none."""
+    if not isinstance(search_space, Mapping):
+        raise ValueError(
+            f"search_space = {_checks.shown(search_space)}: expected distributions by name"
+        )
+    for name, distribution in search_space.items():
+        if not isinstance(distribution, BaseDistribution):
+            raise ValueError(
+                f"search_space[{name!r}] = {_checks.shown(distribution)}: "
+                "expected a distribution of Optuna, such as FloatDistribution(0.0, 1.0)"
+            )
+    return dict(search_space)
 
 
 def _check_objectives(study: Study) -> None:

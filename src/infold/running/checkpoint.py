@@ -45,7 +45,8 @@ class Checkpoint:
         resumed: bool = False,
     ) -> None:
         self.optimizer = optimizer
-        self.path = None if path is None else Path(path)
+        # Absolute, since the objective may go to another folder.
+        self.path = None if path is None else Path(path).absolute()
         self.resumed = resumed
         """Whether the run was there before."""
         self._error: Exception | None = None
@@ -122,7 +123,8 @@ def open_run(
     if path is None:
         yield Checkpoint(_begin(space, wanted, defaults), None)
         return
-    check_plain(Path(path))
+    path = _checks.path_of("checkpoint", path)
+    check_plain(path)
     lock = Lock(path)
     lock.acquire()
     try:

@@ -64,6 +64,7 @@ def drive(
         interruption: signals that ask the run to stop.
     """
     check_arguments(fun, n_trials, workers, n_parallel, timeout, on_error)
+    n_trials = int(n_trials)
     wants_to_stop = checked_callback(callback)
     limits = limits or Limits()
     interruption = interruption or Interruption()
@@ -117,7 +118,8 @@ def drive(
                 if outcome.value is None and interruption.asked:
                     ended = reason_to_stop()
                     continue  # the signal may be to blame: the point stays pending
-                optimizer.tell(x, outcome.value, seconds=outcome.seconds, error=_text(outcome))
+                seconds = max(0.0, outcome.seconds)  # the objective may have set the clock
+                optimizer.tell(x, outcome.value, seconds=seconds, error=_text(outcome))
                 if not kept.save():
                     ended = ended or f"stopped after {len(optimizer)} evaluations"
                 failures.count(outcome, len(optimizer))

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+from infold import _checks
+
 
 def number_of(name: str, value: Any) -> float:
     """Return `value` as a float; raise where it is not a number."""
@@ -19,7 +21,7 @@ def shown(value: Any) -> str:
     """Return a value in words that fit into an error's line."""
     if isinstance(value, int) and value.bit_length() > 200:  # Python refuses to print longer ones
         return f"a whole number of {value.bit_length()} bits"
-    return f"{value!r:.60}"
+    return _checks.shown(value)[:60]
 
 
 def check_limits(name: str, low: float, high: float, log: bool) -> None:

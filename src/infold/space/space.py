@@ -112,6 +112,8 @@ class Space:
 
     def _labelled(self, point: object) -> Iterator[tuple[str, Parameter, Any]]:
         """Yield what errors call each parameter, the parameter and its value in `point`."""
+        if hasattr(point, "to_dict") and not isinstance(point, Mapping):
+            point = _from_pandas(point)
         if isinstance(point, Mapping):
             expected = ", ".join(self.parameters)
             for name in (*self.parameters, *point):
@@ -122,10 +124,16 @@ class Space:
                         f"x has an unknown parameter {shown(name)}: expected {expected}"
                     )
             values = [point[name] for name in self.parameters]
-        elif isinstance(point, Sequence | np.ndarray) and not isinstance(point, str):
-            values = list(np.atleast_1d(point) if isinstance(point, np.ndarray) else point)
+        elif hasattr(point, "__array__"):
+            values = list(np.atleast_1d(np.ma.asanyarray(point)))
+        elif isinstance(point, Sequence) and not isinstance(point, str):
+            values = list(point)
         else:
             values = [point]
+            if len(self.parameters) > 1:
+                raise ValueError(
+                    f"x = {shown(point)}: expected {len(self.parameters)} values, one per parameter"
+                )
         n_parameters = len(self.parameters)
         if len(values) != n_parameters:
             raise ValueError(
@@ -274,7 +282,24 @@ def as_points(points: Any) -> list:
     """Return one point or several, as a user may give them, as a list; empty for None."""
     if points is None:
         return []
-    if isinstance(points, Mapping) or np.ndim(points) == 0:
+    if hasattr(points, "columns") and hasattr(points, "to_dict"):  # a table of pandas
+        by_name = all(isinstance(name, str) for name in points.columns)
+        return points.to_dict("records") if by_name else points.to_numpy().tolist()
+    if not _holds_several(points) or hasattr(points, "to_dict"):
         return [points]
-    one = len(points) > 0 and not (isinstance(points[0], Mapping) or np.ndim(points[0]) > 0)
-    return [points] if one else list(points)
+    several = len(points) == 0 or isinstance(points[0], Mapping) or _holds_several(points[0])
+    return list(points) if several else [points]
+
+
+def _holds_several(value: Any) -> bool:
+    """Return whether a value is a list or an array; a text and a dict are none."""
+    if hasattr(value, "ndim"):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _from_pandas(row: Any) -> Any:
+    """Return a row of a table as a dict where its index are names, else as it is."""
+    names = list(getattr(row, "index", ()))
+    is_row = getattr(row, "ndim", 0) == 1 and names and all(isinstance(n, str) for n in names)
+    return row.to_dict() if is_row else row
