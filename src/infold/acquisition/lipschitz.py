@@ -19,8 +19,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from infold import _checks
-from infold.acquisition.regions import Region
+from infold.acquisition.regions import Everywhere, Place, Region
 from infold.models.base import DecodedSurface, Slopes, Surface
+from infold.record import History
 
 _SURVEY_BATCH = 50  # points per compiled evaluation of the decoder's Jacobian
 
@@ -123,6 +124,10 @@ class LipschitzConstraint:
     def __post_init__(self) -> None:
         if self.n_slopes is not None:
             _checks.at_least("n_slopes", self.n_slopes, 1)
+
+    def at(self, history: History) -> Place:
+        """Return all evaluations, and the balls around them."""
+        return Everywhere(history, self.around)
 
     def around(self, surface: Surface, rng: np.random.Generator) -> LipschitzBalls:
         """Return the balls around the data of a surface with a decoder."""

@@ -1,10 +1,12 @@
 """Where the acquisition function may be maximized: a region is projected onto, sampled and asked.
 
 To the search all regions are one algorithm. Which region is searched is a setting of the method: an
-object with a method `around` that makes the region for a response surface.
+object that says, given the history, which evaluations matter and which region of a response surface
+is searched.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from infold.models.base import Surface
+from infold.record import History
 
 
 class Region(ABC):
@@ -55,19 +58,40 @@ class Cube(Region):
         return np.all((z >= -tolerance) & (z <= self.upper + tolerance), axis=1)
 
 
+class Place(Protocol):
+    """Where a run has got to: what matters to the next suggestion."""
+
+    @property
+    def history(self) -> History:
+        """The evaluations that the model is fitted to, and all pending points."""
+        ...
+
+    def around(self, surface: Surface, rng: np.random.Generator) -> Region:
+        """Return the region of a surface of that model."""
+        ...
+
+
 @runtime_checkable
 class RegionSettings(Protocol):
     """Which region is searched."""
 
-    def around(self, surface: Surface, rng: np.random.Generator) -> Region:
-        """Return the region of a surface."""
+    def at(self, history: History) -> Place:
+        """Return where the run has got to, from its history alone."""
         ...
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """All evaluations matter, and the region depends on the surface alone."""
+
+    history: History
+    around: Callable[[Surface, np.random.Generator], Region]
 
 
 @dataclass(frozen=True, kw_only=True)
 class WholeCube:
     """Search everywhere."""
 
-    def around(self, surface: Surface, rng: np.random.Generator) -> Region:
-        """Return the box of the surface."""
-        return Cube(surface.upper)
+    def at(self, history: History) -> Place:
+        """Return all evaluations, and the box of the surface."""
+        return Everywhere(history, lambda surface, rng: Cube(surface.upper))

@@ -1,4 +1,4 @@
-"""Stationary kernels with one lengthscale per input (ARD).
+"""Kernels with one lengthscale per input (ARD), stationary but for the one on the sphere.
 
 | symbol | code             | shape |
 |--------|------------------|-------|
@@ -78,13 +78,32 @@ _RADIAL: dict[str, Callable] = {
     "matern52": matern52_of_sq_dist,
     "squared-exponential": squared_exponential_of_sq_dist,
 }
-KERNELS = tuple(_RADIAL)
+KERNELS = (*_RADIAL, "half-spherical")
+_MIDDLE = 0.5  # of the cube, which is the pole of the sphere
+
+
+def _spherical(
+    a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
+) -> Float[Array, "n m"]:
+    """Return the cosine between rows of `a` and `b` on the sphere that the inputs are wrapped onto.
+
+    The inverse stereographic projection takes u = (x - ½) / ℓ to the unit vector (2u, |u|² - 1) /
+    (|u|² + 1). A linear function of that vector is a trend that does not run off to the corners of
+    the cube (C. Doumont et al., "We still don't understand high-dimensional Bayesian optimization",
+    2025).
+    """
+    a = (a - _MIDDLE) / lengthscale
+    b = (b - _MIDDLE) / lengthscale
+    norm_a = jnp.sum(a * a, axis=1)[:, None]
+    norm_b = jnp.sum(b * b, axis=1)[None, :]
+    products = 4.0 * a @ b.T + (norm_a - 1.0) * (norm_b - 1.0)
+    return products / ((norm_a + 1.0) * (norm_b + 1.0))
 
 
 def slope(
     kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
 ) -> Float[Array, "n m"]:
-    """Return the derivative of `covariance` in r²."""
+    """Return the derivative of `covariance`, of a stationary kernel, in r²."""
     r2 = scaled_sq_dist(a, b, lengthscale)
     return jax.jvp(_RADIAL[kernel], (r2,), (jnp.ones_like(r2),))[1]
 
@@ -93,4 +112,7 @@ def covariance(
     kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
 ) -> Float[Array, "n m"]:
     """Return the kernel, one of `KERNELS`, between all rows of `a` and of `b`."""
+    if kernel == "half-spherical":
+        radial = matern52_of_sq_dist(scaled_sq_dist(a, b, lengthscale))
+        return 0.5 * radial + 0.5 * _spherical(a, b, lengthscale)
     return _RADIAL[kernel](scaled_sq_dist(a, b, lengthscale))

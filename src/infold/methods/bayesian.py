@@ -20,7 +20,7 @@ from infold._threads import one_blas_thread_when_small
 from infold.acquisition import discrete
 from infold.acquisition.functions import Acquisition, ExpectedImprovement
 from infold.acquisition.lipschitz import LipschitzConstraint
-from infold.acquisition.regions import Region, RegionSettings, WholeCube
+from infold.acquisition.regions import Place, Region, RegionSettings, WholeCube
 from infold.acquisition.search import Found, Objective, Search
 from infold.methods.base import Cache, Key, Suggestion
 from infold.methods.random import RandomSearch
@@ -79,6 +79,8 @@ class BayesianOptimization:
             return _random_points(history, q, key, cache)
         cache = dict(cache or {})
         clock = Stopwatch()
+        place = self.region.at(history)
+        history = place.history
         points: list[np.ndarray] = []
         proposals: list[Proposal] = []
         fitted = None
@@ -91,7 +93,7 @@ class BayesianOptimization:
                 if i > 0:
                     clock = Stopwatch()
                 rng = np.random.default_rng([*key, *fitted.stream, i])
-                x, diagnostics = self._choose(fitted, history, rng, clock)
+                x, diagnostics = self._choose(fitted, history, place, rng, clock)
                 diagnostics = {**training, **diagnostics, "seconds": dict(clock.seconds)}
                 proposal = Proposal("", diagnostics)
                 points.append(x)
@@ -108,7 +110,7 @@ class BayesianOptimization:
     @one_blas_thread_when_small
     def fit(self, history: History, key: Key, cache: Cache | None = None) -> Fitted:
         """Return the model fitted to the history, as the next suggestion would use it."""
-        return self._fit(history, key, kept_state(cache, "model"))[0]
+        return self._fit(self.region.at(history).history, key, kept_state(cache, "model"))[0]
 
     def _fit(self, history: History, key: Key, state: dict) -> tuple[Fitted, str | None]:
         """Fit the model, from a fresh start where that fails, and say so."""
@@ -140,7 +142,12 @@ class BayesianOptimization:
         return Suggestion(rest.x, proposals, cache, rest.fitted)
 
     def _choose(
-        self, fitted: Fitted, history: History, rng: np.random.Generator, clock: "Stopwatch"
+        self,
+        fitted: Fitted,
+        history: History,
+        place: Place,
+        rng: np.random.Generator,
+        clock: "Stopwatch",
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Choose one point and describe the choice."""
         with clock("condition"):
@@ -150,7 +157,7 @@ class BayesianOptimization:
         found: list[Found] = []
         for surface in fitted.surfaces:
             with clock("region"):
-                regions.append(self.region.around(surface, rng))
+                regions.append(place.around(surface, rng))
             objectives.append(self.search.objective(self.acquisition, surface))
             with clock("search"):
                 found.append(self.search.maximize(objectives[-1], regions[-1], rng))

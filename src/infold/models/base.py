@@ -63,6 +63,8 @@ class Surface(ABC):
     """What improvement is measured from."""
     rounding: Rounding | None = None
     """Where z are inputs of which some are discrete: the way to those that can be evaluated."""
+    lengthscale: Float[np.ndarray, " d"] | None = None
+    """How far the surface reaches along each coordinate before it changes, where it knows."""
 
     @abstractmethod
     def predict(self, z: Float[np.ndarray, "m d"]) -> MeanAndVariance:

@@ -38,6 +38,12 @@ class FullSpaceGP:
     """Priors on lengthscales and noise, unit variance, constant mean; else none, mean zero."""
     warm_training_iterations: int = 3
     """Training iterations from the last suggestion's parameters."""
+    kernel: str = "matern52"
+    """One of `infold.gp.kernels.KERNELS`."""
+    noise_prior: tuple[float, float] = (-4.0, 1.0)
+    """Location and scale of the log-normal prior on the noise variance."""
+    least_noise: float = 1e-6
+    """Least noise variance, of values of unit variance."""
 
     def __post_init__(self) -> None:
         _checks.at_least("warm_training_iterations", self.warm_training_iterations, 1)
@@ -45,7 +51,13 @@ class FullSpaceGP:
     @property
     def gp(self) -> Regression:
         """Settings of the GP itself."""
-        return Regression(scaled_priors=self.scaled_priors, learn_variance=not self.scaled_priors)
+        return Regression(
+            kernel=self.kernel,
+            scaled_priors=self.scaled_priors,
+            learn_variance=not self.scaled_priors,
+            noise_prior=self.noise_prior,
+            least_noise=self.least_noise,
+        )
 
     @float64
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedGP":
@@ -86,6 +98,7 @@ class FittedGP(FittedByLikelihood):
             functools.partial(_predict, self.gp, self.posterior),
             functools.partial(_predict_with_gradients, self.gp, self.posterior),
             self.history.rounding,
+            np.asarray(self.posterior.params.lengthscale),
         )
 
     @property

@@ -98,6 +98,7 @@ class FittedByLikelihood(Fitted):
         predictions: Callable[[np.ndarray], Array],
         gradients: Callable[[np.ndarray], Array],
         rounding: Rounding | None = None,
+        lengthscale: Float[np.ndarray, " d"] | None = None,
     ) -> "GPSurface":
         """Return the surface on which the evaluated and pending points are at `data`."""
         return GPSurface(
@@ -106,6 +107,7 @@ class FittedByLikelihood(Fitted):
             promising=data[best_first(self.y)],
             y_min=self.y_min,
             rounding=rounding,
+            lengthscale=lengthscale,
             predictions=predictions,
             gradients=gradients,
         )
@@ -120,6 +122,7 @@ class GPSurface(SmoothSurface):
     promising: Float[np.ndarray, "k d"]
     y_min: float
     rounding: Rounding | None = None
+    lengthscale: Float[np.ndarray, " d"] | None = None
     predictions: Callable[[np.ndarray], Array]
     """Mean and variance as two rows."""
     gradients: Callable[[np.ndarray], Array]

@@ -34,6 +34,10 @@ class Regression:
     """Put log-normal priors on lengthscales, growing with √D, and on the noise; fit the mean."""
     learn_variance: bool = True
     """Learn the signal variance; otherwise it is 1."""
+    noise_prior: tuple[float, float] = (-4.0, 1.0)
+    """Location and scale of the log-normal prior on the noise, where there are priors."""
+    least_noise: float = 1e-6
+    """Least noise variance."""
 
 
 class RegressionData(NamedTuple):
@@ -71,8 +75,6 @@ def unflatten(settings: Regression, dimension: int, flat: Float[Array, " p"]) ->
 # more (C. Hvarfner et al., ICML 2024). The location of the lengthscale grows with D.
 _LENGTHSCALE_LOCATION = math.sqrt(2.0)
 _LENGTHSCALE_SCALE = math.sqrt(3.0)
-_NOISE_LOCATION = -4.0
-_NOISE_SCALE = 1.0
 
 
 def _log_log_normal(log_value: Array, location: float, scale: float) -> Array:
@@ -107,7 +109,7 @@ def infer(
     if settings.scaled_priors:
         location = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension)
         value += _log_log_normal(flat[:dimension], location, _LENGTHSCALE_SCALE)
-        value += _log_log_normal(flat[dimension : dimension + 1], _NOISE_LOCATION, _NOISE_SCALE)
+        value += _log_log_normal(flat[dimension : dimension + 1], *settings.noise_prior)
     return value, RegressionPosterior(params, data, posterior)
 
 
@@ -131,7 +133,8 @@ def initial_params(settings: Regression, dimension: int) -> np.ndarray:
     log_noise = math.log(1e-2)
     if settings.scaled_priors:
         log_lengthscale = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension) - _LENGTHSCALE_SCALE**2
-        log_noise = _NOISE_LOCATION - _NOISE_SCALE**2
+        location, scale = settings.noise_prior
+        log_noise = location - scale**2
     return np.append(
         np.full(dimension, log_lengthscale), [log_noise, 0.0][: 1 + settings.learn_variance]
     )
@@ -141,7 +144,7 @@ def parameter_bounds(settings: Regression, dimension: int) -> tuple[np.ndarray, 
     """Return lower and upper limits of the parameter vector during training."""
     lower = np.append(
         np.full(dimension, math.log(1e-2)),
-        [math.log(1e-6), math.log(1e-3)][: 1 + settings.learn_variance],
+        [math.log(settings.least_noise), math.log(1e-3)][: 1 + settings.learn_variance],
     )
     upper = np.append(
         np.full(dimension, math.log(1e3)), [0.0, math.log(1e3)][: 1 + settings.learn_variance]

@@ -1,0 +1,156 @@
+"""A trust region: a box around the best point that grows with success and shrinks with failure.
+
+Its size is a function of the history: every evaluation is gone through again, and whoever has the
+same evaluations has the same region (D. Eriksson et al., "Scalable global optimization via local
+Bayesian optimization", NeurIPS 2019). The model is fitted to the evaluations near the region, which
+bounds the time of a suggestion, and whose values are standardized among themselves: close to an
+optimum they differ by little, and that little is what the model must resolve.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from infold import _checks
+from infold.acquisition.regions import Place, Region
+from infold.models.base import Surface
+from infold.record import History
+
+
+@dataclass(frozen=True, eq=False)
+class Box(Region):
+    """A box around a point, whose discrete coordinates are free."""
+
+    centre: Float[np.ndarray, " d"]
+    lower: Float[np.ndarray, " d"]
+    upper: Float[np.ndarray, " d"]
+    side: float
+    """Geometric mean of its sides, before they are cut by the cube."""
+    n_moved: int
+    """Number of coordinates in which a sample differs from the centre, in the mean."""
+
+    def project(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d"]:
+        return np.clip(z, self.lower, self.upper)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
+        """Draw points that differ from the centre in a few coordinates, at least one."""
+        d = len(self.centre)
+        moved = rng.uniform(size=(n, d)) < min(1.0, self.n_moved / d)
+        moved[np.arange(n), rng.integers(d, size=n)] = True
+        return np.where(moved, rng.uniform(self.lower, self.upper, size=(n, d)), self.centre)
+
+    def contains(
+        self, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9
+    ) -> Bool[np.ndarray, " m"]:
+        return np.all((z >= self.lower - tolerance) & (z <= self.upper + tolerance), axis=1)
+
+    def describe(self, z: Float[np.ndarray, " d"]) -> dict[str, Any]:
+        return {"side": self.side}
+
+
+class Size(NamedTuple):
+    """How large the region is after some evaluations."""
+
+    side: float
+    restarts: int
+    """How often it was exhausted and began anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustRegion:
+    """Search a box around the best evaluation, with sides in proportion to the lengthscales."""
+
+    first_side: float = 0.8
+    """Side of the box at the beginning, and after it was exhausted."""
+    least_side: float = 2.0**-10
+    """Side below which it is exhausted."""
+    n_successes: int = 3
+    """Better values in a row that double the side."""
+    n_failures: int = 10
+    """Evaluations in a row without a better value that halve it; at most D / 2."""
+    warm_up: int = 10
+    """Evaluations that count neither as successes nor as failures: the initial design."""
+    n_moved: int = 20
+    """Coordinates in which a candidate differs from the best point."""
+    local: bool = True
+    """Fit the model to the evaluations near the region alone."""
+    n_data: int = 1000
+    """Most evaluations that the model is fitted to."""
+    by_lengthscale: bool = True
+    """Sides in proportion to the lengthscales; else all alike."""
+
+    def __post_init__(self) -> None:
+        _checks.at_least("n_successes", self.n_successes, 1)
+        _checks.at_least("n_failures", self.n_failures, 1)
+
+    def at(self, history: History) -> Place:
+        """Return the evaluations near the best one, and the box around it."""
+        size = self.size(history)
+        chosen = self._chosen(history, size.side)
+        proposals = (*(history.proposals[i] for i in chosen), *history.proposals[len(history.y) :])
+        near = replace(
+            history, x=history.x[chosen], y=history.y[chosen], proposals=proposals
+        )
+        return Near(near, size, self)
+
+    def size(self, history: History) -> Size:
+        """Return the size of the region, from successes and failures so far."""
+        patience = max(1, min(self.n_failures, history.dimension // 2))
+        side = self.first_side
+        restarts = successes = failures = 0
+        y = np.where(history.succeeded, history.y, np.inf)
+        before = np.minimum.accumulate(np.append(np.inf, y))[:-1]
+        for better in (y < before)[self.warm_up :].tolist():
+            successes = successes + 1 if better else 0
+            failures = 0 if better else failures + 1
+            if successes == self.n_successes:
+                side = min(2.0 * side, self.first_side)
+                successes = 0
+            elif failures == patience:
+                side /= 2.0
+                failures = 0
+            if side < self.least_side:
+                side = self.first_side
+                restarts += 1
+        return Size(side, restarts)
+
+    def _chosen(self, history: History, side: float) -> Int[np.ndarray, " k"]:
+        """Return which evaluations the model is fitted to, in their order."""
+        n = len(history.y)
+        if not self.local and n <= self.n_data:
+            return np.arange(n)
+        way = history.x - history.x[np.argmin(history.imputed)]
+        order = np.argsort(np.sum(way**2, axis=1), kind="stable")
+        count = n
+        if self.local:
+            within = int(np.sum(np.max(np.abs(way), axis=1) <= side))
+            count = max(within, 2 * history.dimension + 1)
+        return np.sort(order[: min(count, self.n_data)])
+
+
+@dataclass(frozen=True)
+class Near:
+    """The neighbourhood of the best evaluation."""
+
+    history: History
+    size: Size
+    settings: TrustRegion
+
+    def around(self, surface: Surface, rng: np.random.Generator) -> Region:
+        """Return the box around the surface's best point."""
+        centre = surface.promising[0]
+        half = np.full(len(centre), 0.5 * self.size.side)
+        if surface.lengthscale is not None and self.settings.by_lengthscale:
+            logarithms = np.log(surface.lengthscale)
+            half *= np.exp(logarithms - np.mean(logarithms))
+        if surface.rounding is not None:
+            half = np.where(surface.rounding.coordinates, 1.0, half)
+        return Box(
+            centre,
+            np.maximum(centre - half, 0.0),
+            np.minimum(centre + half, surface.upper),
+            self.size.side,
+            self.settings.n_moved,
+        )
