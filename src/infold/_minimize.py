@@ -46,6 +46,15 @@ class Result(OptimizeResult):
     """Their values; NaN where the evaluation failed."""
     optimizer: Optimizer
     """The run itself; it can be asked and told further."""
+    x_model: Point | None
+    """Where noise matters: the evaluated point that the model predicts to be the best; else None.
+
+    The best value seen is then mostly the luckiest one.
+    """
+    fun_model: float
+    """What the model predicts there; NaN where noise does not matter."""
+    noise: float
+    """Variance of the noise, as the model has it; NaN where it does not matter."""
 
     def __repr__(self) -> str:
         """Say in a few lines what was found; the fields hold everything."""
@@ -57,7 +66,12 @@ class Result(OptimizeResult):
             "nfev": self.get("nfev"),
             "nit": self.get("nit"),
         }
-        return "\n".join(f"{name:>8}: {value}" for name, value in fields.items())
+        if self.get("x_model") is not None:
+            fields["noise"] = self.get("noise")
+            fields["fun_model"] = self.get("fun_model")
+            fields["x_model"] = _short(self.get("x_model"))
+        width = max(map(len, fields))
+        return "\n".join(f"{name:>{width}}: {value}" for name, value in fields.items())
 
     @property
     def evaluations(self) -> list[Evaluation]:
@@ -95,6 +109,7 @@ def minimize(
     method: str | Method | None = None,
     n_features: int | None = None,
     acquisition: str | None = None,
+    noise: float | None = None,
     n_initial: int | None = None,
     initial: str | None = None,
     n_trials: int = 100,
@@ -122,11 +137,13 @@ def minimize(
             exception, NaN or infinity is a failed evaluation: it is kept, and avoided.
         bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`;
             not needed to resume.
-        method: a name from `infold.methods.NAMES`, or a method; default "mgpc".
+        method: a name from `infold.methods.NAMES`, or a method; default "auto".
         n_features: dimension of the feature space; default min(10, D // 2), at least 1.
         acquisition: "ei" (the default), "pi" or "ucb".
+        noise: variance of the noise of an evaluation, 0 where there is none; learned when None.
         n_initial: evaluations before the model is used; default 10.
-        initial: how the initial points are chosen, "sobol" (the default) or "uniform".
+        initial: how the initial points are chosen: "centre" (the centre of the box, then a Sobol
+            sequence), "sobol" or "uniform"; default what the method prefers.
         n_trials: evaluations in all, the initial ones, `y0` and those of the checkpoint included.
         seed: seed of every random choice; drawn when None.
         direction: "minimize" (the default) or "maximize".
@@ -174,6 +191,7 @@ def minimize(
         "method": method,
         "n_features": n_features,
         "acquisition": acquisition,
+        "noise": noise,
         "n_initial": n_initial,
         "initial": initial,
         "seed": seed,
@@ -203,6 +221,7 @@ def minimize(
             progress=bar,
             interruption=interruption,
         )
+    add_prediction(result)
     if interruption.asked:
         print(result.message, file=sys.stderr)
         if interruption.number != signal.SIGINT:
@@ -243,7 +262,19 @@ def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
         x_iters=optimizer.points,
         func_vals=optimizer.values,
         optimizer=optimizer,
+        x_model=None,
+        fun_model=np.nan,
+        noise=np.nan,
     )
+
+
+def add_prediction(result: Result) -> None:
+    """Add what the model says is the best point, where evaluations are noisy."""
+    if not result.optimizer.noisy:
+        return
+    model = result.optimizer.model()
+    result.x_model, result.fun_model = model.best()
+    result.noise = model.noise
 
 
 def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:

@@ -50,6 +50,8 @@ class History:
     """None: every point of the cube can be evaluated."""
     proposals: tuple[Proposal, ...] = ()
     """Who proposed each of x and then each of pending; empty proposals where nobody knows."""
+    rows: np.ndarray | None = None
+    """Which evaluations of the whole run these are; None: all of them."""
 
     def __post_init__(self) -> None:
         x = _checks.unit_cube("x", self.x, None)
@@ -99,6 +101,14 @@ class History:
     def everywhere(self) -> np.ndarray:
         """Return all points, evaluated and pending."""
         return np.concatenate([self.x, self.pending])
+
+    def part(self, rows: np.ndarray) -> "History":
+        """Return these evaluations alone, by their numbers, with all pending points."""
+        proposals = tuple(self.proposals[i] for i in rows) + self.proposals[len(self.y) :]
+        whole = np.arange(len(self.y)) if self.rows is None else self.rows
+        return replace(
+            self, x=self.x[rows], y=self.y[rows], proposals=proposals, rows=whole[rows]
+        )
 
     def with_pending(self, x: np.ndarray, proposals: tuple[Proposal, ...] = ()) -> "History":
         """Return the history with further pending points."""

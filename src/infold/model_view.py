@@ -24,7 +24,10 @@ class LeaveOneOut:
     """What the model says of each evaluation when it is not shown its value."""
 
     mean: Float[np.ndarray, " n"]
-    """Predictions in the order of the evaluations; NaN for those that failed."""
+    """Predictions in the order of the evaluations.
+
+    NaN for those that failed, and for those that the model was not fitted to.
+    """
     deviation: Float[np.ndarray, " n"]
     """Their standard deviations, noise included."""
     log_density: Float[np.ndarray, " n"]
@@ -44,7 +47,7 @@ class ModelView:
         Args:
             space: the user's parameters.
             fitted: the model, in the unit cube.
-            history: the evaluations that it was fitted to.
+            history: all evaluations; those that it was fitted to are `fitted.history`.
             sign: -1 where the user maximizes, and the model sees values with the other sign.
         """
         self.space = space
@@ -53,7 +56,7 @@ class ModelView:
         self._sign = sign
 
     def __repr__(self) -> str:
-        n, d = self._history.x.shape
+        n, d = self.fitted.history.x.shape
         return f"<{type(self.fitted).__name__} on {n} evaluations in {d} dimensions>"
 
     @float64
@@ -89,6 +92,25 @@ class ModelView:
         centre, spread = self.fitted.outputs.spread(mean, deviation)
         return self._sign * centre, spread
 
+    @property
+    def noise(self) -> float:
+        """Variance of the noise of an evaluation; NaN where the model has none.
+
+        Where values were transformed it is that of values around the median.
+        """
+        outputs = self.fitted.outputs
+        deviation = np.sqrt(float(self.fitted.noise))
+        _, spread = outputs.spread(np.median(self.fitted.targets), deviation)
+        return float(spread) ** 2
+
+    def best(self) -> tuple[Point, float]:
+        """Return the evaluated point that is predicted to be the best, and the prediction."""
+        history = self.fitted.history
+        units = history.x[history.succeeded]
+        mean, _ = self._predict_units(units)
+        best = int(np.argmin(self._sign * mean))
+        return self.space.decode(units[best]), float(mean[best])
+
     @float64
     def leave_one_out(self) -> LeaveOneOut:
         """Predict each evaluation from all others in closed form, hyper-parameters held."""
@@ -98,10 +120,15 @@ class ModelView:
         centre, deviation = self._in_users_units(mean, np.sqrt(variance))
         density = -0.5 * ((targets - mean) ** 2 / variance + np.log(2.0 * math.pi * variance))
         density = density + outputs.log_slope(outputs.invert(targets))
-        succeeded = self._history.succeeded
-        return LeaveOneOut(
-            *(np.where(succeeded, array, np.nan) for array in (centre, deviation, density))
-        )
+        fitted = self.fitted.history
+        rows = np.arange(len(fitted.y)) if fitted.rows is None else fitted.rows
+
+        def of_all(values: np.ndarray) -> np.ndarray:
+            everywhere = np.full(len(self._history.y), np.nan)
+            everywhere[rows] = np.where(fitted.succeeded, values, np.nan)
+            return everywhere
+
+        return LeaveOneOut(of_all(centre), of_all(deviation), of_all(density))
 
     @float64
     def relevance(self) -> dict[str, float]:
@@ -111,8 +138,8 @@ class ModelView:
         at the best evaluations, up to 64 of them. The shares are those of the variances of the
         predicted mean; they add up to 1. A fixed parameter has none.
         """
-        order = np.argsort(self._history.imputed)[:_N_POINTS]
-        points = self._history.x[order]
+        history = self.fitted.history
+        points = history.x[np.argsort(history.imputed)[:_N_POINTS]]
         shares = {}
         start = 0
         for name, parameter in self.space.parameters.items():

@@ -34,11 +34,12 @@ class Optimizer(RunView):
         self,
         space: object,
         *,
-        method: str | Method = "mgpc",
+        method: str | Method = methods.DEFAULT,
         n_features: int | None = None,
         acquisition: str | None = None,
+        noise: float | None = None,
         n_initial: int = 10,
-        initial: str = "sobol",
+        initial: str | None = None,
         seed: int | None = None,
         direction: str = "minimize",
     ) -> None:
@@ -48,8 +49,10 @@ class Optimizer(RunView):
             method: a name from `infold.methods.NAMES`, or a method.
             n_features: dimension of the feature space; default min(10, D // 2), at least 1.
             acquisition: "ei" (the default), "pi" or "ucb".
+            noise: variance of the noise of an evaluation, 0 where there is none; learned when None.
             n_initial: evaluations before the model is used; those told without asking count.
-            initial: how the initial points are chosen, "sobol" or "uniform".
+            initial: how the initial points are chosen: "centre" (the centre of the box, then a
+                Sobol sequence), "sobol" or "uniform"; default what the method prefers.
             seed: seed of every random choice; drawn and kept in `seed` when None.
             direction: "minimize" or "maximize".
         """
@@ -60,10 +63,13 @@ class Optimizer(RunView):
             n_features = _checks.at_least("n_features", n_features, 1)
         if acquisition is not None:
             _checks.one_of("acquisition", acquisition, functions.NAMES)
-        self.method: Method = methods.of(method, n_features=n_features, acquisition=acquisition)
+        self.method: Method = methods.of(
+            method, n_features=n_features, acquisition=acquisition, noise=noise
+        )
         # Too many features are an error now, not at the first suggestion.
         methods.check_dimension(self.method, self.space.dimension)
         self.n_initial = _checks.at_least("n_initial", n_initial, 1)
+        initial = initial or getattr(self.method, "initial", "sobol")
         self._design = RandomSearch(design=_checks.one_of("initial", initial, DESIGNS))
         self.seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
         self.direction = _checks.one_of("direction", direction, DIRECTIONS)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from infold.models.base import NEGLIGIBLE_NOISE
 from infold.record import Evaluation, History, Record, to_frame
 from infold.space import Point, Space
 from infold.space.finite import n_points
@@ -52,6 +53,13 @@ class RunView:
             return None
         best = self._record.evaluations[int(np.nanargmin(values))]
         return best.point, best.value
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the model of the last suggestion takes much of what it sees for noise."""
+        diagnostics = (e.diagnostics for e in reversed(self._record.evaluations))
+        noise = next((known["noise"] for known in diagnostics if "noise" in known), None)
+        return isinstance(noise, float) and noise >= NEGLIGIBLE_NOISE
 
     @property
     def exhausted(self) -> bool:

@@ -58,6 +58,7 @@ class Cube(Region):
         return np.all((z >= -tolerance) & (z <= self.upper + tolerance), axis=1)
 
 
+@runtime_checkable
 class Place(Protocol):
     """Where a run has got to: what matters to the next suggestion."""
 

@@ -7,7 +7,8 @@ bounds the time of a suggestion, and whose values are standardized among themsel
 optimum they differ by little, and that little is what the model must resolve.
 """
 
-from dataclasses import dataclass, replace
+import warnings
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from infold import _checks
 from infold.acquisition.regions import Place, Region
 from infold.models.base import Surface
 from infold.record import History
+
+_RECENT = 20  # evaluations whose median says what values are usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,9 @@ class TrustRegion:
     """Fit the model to the evaluations near the region alone."""
     n_data: int = 1000
     """Most evaluations that the model is fitted to."""
-    by_lengthscale: bool = True
+    least_gain: float = 0.01
+    """Gain that counts as a success, relative to how far the last values are above the best."""
+    most_uneven: float = np.inf
     """Sides in proportion to the lengthscales; else all alike."""
 
     def __post_init__(self) -> None:
@@ -88,21 +93,14 @@ class TrustRegion:
     def at(self, history: History) -> Place:
         """Return the evaluations near the best one, and the box around it."""
         size = self.size(history)
-        chosen = self._chosen(history, size.side)
-        proposals = (*(history.proposals[i] for i in chosen), *history.proposals[len(history.y) :])
-        near = replace(
-            history, x=history.x[chosen], y=history.y[chosen], proposals=proposals
-        )
-        return Near(near, size, self)
+        return Near(history.part(self._chosen(history, size.side)), size, self)
 
     def size(self, history: History) -> Size:
         """Return the size of the region, from successes and failures so far."""
         patience = max(1, min(self.n_failures, history.dimension // 2))
         side = self.first_side
         restarts = successes = failures = 0
-        y = np.where(history.succeeded, history.y, np.inf)
-        before = np.minimum.accumulate(np.append(np.inf, y))[:-1]
-        for better in (y < before)[self.warm_up :].tolist():
+        for better in self._successes(history)[self.warm_up :].tolist():
             successes = successes + 1 if better else 0
             failures = 0 if better else failures + 1
             if successes == self.n_successes:
@@ -115,6 +113,21 @@ class TrustRegion:
                 side = self.first_side
                 restarts += 1
         return Size(side, restarts)
+
+    def _successes(self, history: History) -> Bool[np.ndarray, " n"]:
+        """Tell which evaluations were better than all before, by more than next to nothing.
+
+        What that is depends on how far above the best value the median of the last 20 is.
+        """
+        y = np.where(history.succeeded, history.y, np.max(history.imputed, initial=0.0))
+        before = np.minimum.accumulate(np.append(np.inf, y))[:-1]
+        padded = np.append(np.full(_RECENT, np.nan), y)[:-1]
+        windows = np.lib.stride_tricks.sliding_window_view(padded, _RECENT)[: len(y)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # nothing is before the first
+            usual = np.nanmedian(windows, axis=1)
+        least = np.where(np.isnan(usual), 0.0, self.least_gain * (usual - before))
+        return (y < before - least) & history.succeeded
 
     def _chosen(self, history: History, side: float) -> Int[np.ndarray, " k"]:
         """Return which evaluations the model is fitted to, in their order."""
@@ -142,9 +155,10 @@ class Near:
         """Return the box around the surface's best point."""
         centre = surface.promising[0]
         half = np.full(len(centre), 0.5 * self.size.side)
-        if surface.lengthscale is not None and self.settings.by_lengthscale:
+        if surface.lengthscale is not None:
             logarithms = np.log(surface.lengthscale)
-            half *= np.exp(logarithms - np.mean(logarithms))
+            most = np.log(self.settings.most_uneven)
+            half *= np.exp(np.clip(logarithms - np.mean(logarithms), -most, most))
         if surface.rounding is not None:
             half = np.where(surface.rounding.coordinates, 1.0, half)
         return Box(

@@ -79,7 +79,7 @@ def run(
                     raise ValueError(
                         f"{out} exists: add --resume to continue it, or choose another file"
                     )
-                name = method or "mgpc"
+                name = method or methods.DEFAULT
                 extra = {"problem": problem} if "problem" in methods.settings_of(name) else {}
                 given["method"] = methods.by_name(
                     name, acquisition=acquisition, n_features=features, **extra

@@ -2,15 +2,18 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from infold.cli.driving import close_run, drive_shown
 from infold.cli.objective import find_objective
-from infold.cli.options import Acquisition, Features, Initial, Method, Trials
+from infold.cli.options import Acquisition, Features, Initial, Method, Noise, Trials
 from infold.cli.terminal import console, told_plainly
+
+if TYPE_CHECKING:
+    from infold.optimizer import Optimizer
 
 app = typer.Typer()
 
@@ -36,6 +39,7 @@ def minimize_command(
     method: Method = None,
     acquisition: Acquisition = None,
     features: Features = None,
+    noise: Noise = None,
     trials: Trials = 100,
     initial: Initial = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random choice.")] = None,
@@ -80,6 +84,7 @@ def minimize_command(
                 given={
                     "method": method,
                     "acquisition": acquisition,
+                    "noise": noise,
                     "n_features": features,
                     "n_initial": initial,
                     "seed": seed,
@@ -112,6 +117,21 @@ def minimize_command(
         settings = x.values() if isinstance(x, dict) else x
         for name, setting in zip(optimizer.space.parameters, settings, strict=True):
             console.print(f"  {name} = {setting!r}", highlight=False, markup=False, soft_wrap=True)
+        _say_noise(optimizer)
     close_run(optimizer, trials, checkpoint, interruption, "the same command continues it")
     if optimizer.best is None:
         raise typer.Exit(1)
+
+
+def _say_noise(optimizer: "Optimizer") -> None:
+    """Say what the model takes for the best point, where evaluations are noisy."""
+    if not optimizer.noisy:
+        return
+    model = optimizer.model()
+    x, value = model.best()
+    index = next(i for i, point in enumerate(optimizer.points) if point == x)
+    console.print(
+        f"values are noisy (deviation {model.noise**0.5:.2g}): by the model evaluation {index + 1} "
+        f"is the best, with {value:.6g}",
+        highlight=False,
+    )

@@ -6,11 +6,15 @@ import typer
 
 Method = Annotated[
     str | None,
-    typer.Option(help="How points are chosen; `infold methods` lists the ways.  \\[default: mgpc]"),
+    typer.Option(help="How points are chosen; `infold methods` lists the ways.  \\[default: auto]"),
 ]
 Acquisition = Annotated[str | None, typer.Option(help="ei, pi or ucb.  \\[default: ei]")]
 Features = Annotated[
     int | None, typer.Option(help="Dimension of the feature space.  \\[default: min(10, D // 2)]")
+]
+Noise = Annotated[
+    float | None,
+    typer.Option(help="Variance of the noise of an evaluation, 0 for none.  \\[default: learned]"),
 ]
 Trials = Annotated[int, typer.Option(help="Evaluations in all, the initial ones included.")]
 Initial = Annotated[

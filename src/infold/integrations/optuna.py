@@ -59,9 +59,10 @@ class InfoldSampler(BaseSampler):
     def __init__(
         self,
         *,
-        method: str | Method = "mgpc",
+        method: str | Method = methods.DEFAULT,
         n_features: int | None = None,
         acquisition: str | None = None,
+        noise: float | None = None,
         n_startup_trials: int = 10,
         search_space: Mapping[str, BaseDistribution] | None = None,
         group: bool = True,
@@ -74,6 +75,8 @@ class InfoldSampler(BaseSampler):
             method: a name from `infold.methods.NAMES`, or a method.
             n_features: dimension of the feature space, never more than D; default min(10, D // 2).
             acquisition: "ei" (the default), "pi" or "ucb".
+            noise: variance of the noise of a trial's value, 0 where there is none; learned when
+                None.
             n_startup_trials: number of trials that finish before the model is used; for parameters
                 that only some trials have, the number of trials that have them.
             search_space: parameters to model, and no others; default all of them.
@@ -89,7 +92,9 @@ class InfoldSampler(BaseSampler):
             raise ValueError(
                 f"max_running_seconds = {max_running_seconds}: expected a positive number"
             )
-        self._method = methods.of(method, n_features=n_features, acquisition=acquisition)
+        self._method = methods.of(
+            method, n_features=n_features, acquisition=acquisition, noise=noise
+        )
         self._n_startup_trials = _checks.at_least("n_startup_trials", n_startup_trials, 1)
         self._search_space = None if search_space is None else _checked(search_space)
         if independent_sampler is not None and not isinstance(independent_sampler, BaseSampler):

@@ -3,6 +3,7 @@
 from infold.methods.base import Cache, Key, Method, Suggestion
 from infold.methods.bayesian import BayesianOptimization
 from infold.methods.presets import (
+    DEFAULT,
     NAMES,
     by_name,
     check_dimension,
@@ -17,6 +18,7 @@ from infold.methods.settings import changed, from_json, to_json
 from infold.record import Proposal
 
 __all__ = [
+    "DEFAULT",
     "NAMES",
     "BayesianOptimization",
     "Cache",

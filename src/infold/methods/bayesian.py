@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from infold import _checks
 from infold._precision import float64
 from infold._threads import one_blas_thread_when_small
 from infold.acquisition import discrete
@@ -23,7 +24,7 @@ from infold.acquisition.lipschitz import LipschitzConstraint
 from infold.acquisition.regions import Place, Region, RegionSettings, WholeCube
 from infold.acquisition.search import Found, Objective, Search
 from infold.methods.base import Cache, Key, Suggestion
-from infold.methods.random import RandomSearch
+from infold.methods.random import DESIGNS, RandomSearch
 from infold.models.base import Fitted, Model, kept_state
 from infold.models.full_space import FullSpaceGP
 from infold.record import History, Proposal
@@ -48,6 +49,8 @@ class BayesianOptimization:
     """What is maximized."""
     search: Search = field(default_factory=Search)
     """How hard to search."""
+    initial: str = "sobol"
+    """How the initial points are chosen where the caller does not say, one of `DESIGNS`."""
 
     def __post_init__(self) -> None:
         expected = {
@@ -59,6 +62,7 @@ class BayesianOptimization:
         for name, kind in expected.items():
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: expected a {kind.__name__}")
+        _checks.one_of("initial", self.initial, DESIGNS)
         if isinstance(self.region, LipschitzConstraint) and not getattr(
             self.model, "has_decoder", False
         ):

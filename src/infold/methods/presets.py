@@ -11,6 +11,7 @@ from infold.acquisition.lipschitz import LipschitzConstraint
 from infold.acquisition.regions import WholeCube
 from infold.acquisition.search import Search
 from infold.methods import settings
+from infold.methods.auto import auto
 from infold.methods.base import Method
 from infold.methods.bayesian import BayesianOptimization, full_space
 from infold.methods.random import RandomSearch
@@ -50,6 +51,7 @@ class _Preset(NamedTuple):
 
 _BLOCKS = "learned features, decoder in blocks of 3"
 _PRESETS: dict[str, _Preset] = {
+    "auto": _Preset("the default", auto),
     "mgpc": _Preset(
         "learned features, full decoder, Lipschitz constraint", lambda: _learned("mgpc", "full")
     ),
@@ -80,6 +82,8 @@ _PRESETS: dict[str, _Preset] = {
     "random": _Preset("a Sobol sequence, no model", RandomSearch),
 }
 NAMES = tuple(_PRESETS)
+DEFAULT = "auto"
+"""What is used where the caller does not say."""
 
 
 def summary(name: str) -> str:
@@ -120,15 +124,17 @@ def by_name(name: str, **given: Any) -> Method:
     return made
 
 
-def of(method: object, *, n_features: int | None = None, acquisition: str | None = None) -> Method:
-    """Return the method itself, or the one of that name with these settings."""
+def of(method: object, **given: Any) -> Method:
+    """Return the method itself, or the one of that name with the given settings."""
     if isinstance(method, str):
-        return by_name(method, n_features=n_features, acquisition=acquisition)
+        return by_name(method, **given)
     if not isinstance(method, Method):
         raise ValueError(f"method = {method!r}: expected one of {', '.join(NAMES)} or a method")
-    if n_features is not None or acquisition is not None:
+    names = [name for name, value in given.items() if value is not None]
+    if names:
         raise ValueError(
-            "n_features and acquisition go with the name of a method; set them on the method itself"
+            f"{' and '.join(names)}: settings go with the name of a method; "
+            "set them on the method itself"
         )
     return method
 

@@ -1,7 +1,7 @@
 """Points without a model: a scrambled Sobol sequence, or uniform ones."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,9 @@ from infold import _checks
 from infold.methods.base import Cache, Key, Suggestion
 from infold.record import History
 
-DESIGNS = ("sobol", "uniform")
+DESIGNS = ("centre", "sobol", "uniform")
+"""What the points are: a scrambled Sobol sequence, with or without the centre of the cube before
+it, or uniform ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +29,8 @@ class RandomSearch:
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
         """Return the points number key[1] to key[1] + q - 1 of the sequence of key[0]."""
         seed, iteration = key
+        if self.design == "centre":
+            return self._with_centre(history, q, key)
         if self.design == "uniform":
             points = [
                 np.random.default_rng([seed, iteration + i]).uniform(size=history.dimension)
@@ -44,3 +48,16 @@ class RandomSearch:
                 "ignore", message="The balance properties of Sobol", category=UserWarning
             )
             return Suggestion(np.clip(sequence.random(q), 0.0, 1.0))
+
+    def _with_centre(self, history: History, q: int, key: Key) -> Suggestion:
+        """Return the centre of the cube first, where it is not known, and then a Sobol sequence."""
+        seed, iteration = key
+        centre = np.full((1, history.dimension), 0.5)
+        if history.rounding is not None:
+            centre = history.rounding.snap(centre)
+        if iteration > 0 or np.any(np.all(history.everywhere == centre, axis=1)):
+            return replace(self, design="sobol").suggest(history, q, (seed, max(0, iteration - 1)))
+        if q == 1:
+            return Suggestion(centre)
+        rest = replace(self, design="sobol").suggest(history, q - 1, (seed, 0))
+        return Suggestion(np.concatenate([centre, rest.x]))

@@ -18,6 +18,7 @@ from infold.acquisition.functions import FUNCTIONS
 S = TypeVar("S")
 _log = logging.getLogger(__name__)
 _HOMES = {
+    "TrustRegion": "infold.acquisition.trust_region",
     "AdditiveGP": "infold.models.additive",
     "Autoencoder": "infold.paper.vae",
     "BayesianOptimization": "infold.methods.bayesian",

@@ -113,7 +113,7 @@ class FittedAdditive(FittedByLikelihood):
         return additive_gp.leave_one_out(self.trained.posterior)
 
     @property
-    def _noise(self) -> Array:
+    def noise(self) -> Array:
         return self.posterior.params.noise
 
 

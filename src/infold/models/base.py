@@ -50,6 +50,9 @@ class Predictions(NamedTuple):
     variance_gradient: Float[np.ndarray, "m d"]
 
 
+NEGLIGIBLE_NOISE = 0.01  # variance, of values of unit variance: a deviation of a tenth
+
+
 class Surface(ABC):
     """A response surface over a box, as the search for the next point sees it."""
 
@@ -115,6 +118,11 @@ class Fitted(ABC):
     """Stream of the suggestion's random numbers that is left for the search."""
     has_features: ClassVar[bool] = False
     """Whether it is searched in a space of features, with `encode` and `decode`."""
+
+    @property
+    def noise(self) -> Any:
+        """Variance of the noise of an evaluation, standardized; NaN where it has none."""
+        return np.nan
 
     @abstractmethod
     def predict(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:

@@ -193,7 +193,7 @@ class FittedFeatures(FittedByLikelihood):
         return joint.leave_one_out(self.trained.posterior, padded)
 
     @property
-    def _noise(self) -> Array:
+    def noise(self) -> Array:
         return self.trained.posterior.params.response_noise
 
     def describe(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ values.
 """
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,9 +19,10 @@ from infold import _checks
 from infold._precision import float64
 from infold._types import Array
 from infold.gp import padding
+from infold.gp.kernels import KERNELS
 from infold.gp.outputs import PowerTransform, Standardization, without_outliers
 from infold.models import regression
-from infold.models.base import MeanAndVariance, State, kept_array
+from infold.models.base import NEGLIGIBLE_NOISE, MeanAndVariance, State, kept_array
 from infold.models.likelihood import FittedByLikelihood, GPSurface
 from infold.models.regression import Regression, RegressionPosterior
 from infold.record import History
@@ -44,9 +46,20 @@ class FullSpaceGP:
     """Location and scale of the log-normal prior on the noise variance."""
     least_noise: float = 1e-6
     """Least noise variance, of values of unit variance."""
+    smooths: bool = False
+    """Measure improvement from the best prediction, not the best value, where the noise matters."""
+    extents: str = "cube"
+    """cube, all or each."""
+    retrain: bool = False
+    """Train from a fresh start too where the data are others than the last time."""
+    noise: float | None = None
+    """Variance of the noise of an evaluation where it is known, 0 for none; learned when None."""
 
     def __post_init__(self) -> None:
         _checks.at_least("warm_training_iterations", self.warm_training_iterations, 1)
+        _checks.one_of("kernel", self.kernel, KERNELS)
+        if self.noise is not None and not (math.isfinite(self.noise) and self.noise >= 0.0):
+            raise ValueError(f"noise = {self.noise}: expected a variance, 0 or more, or None")
 
     @property
     def gp(self) -> Regression:
@@ -66,13 +79,15 @@ class FullSpaceGP:
         outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
         y = outputs.apply(values)
         size = padding.bucket_size(len(y) + len(history.pending))
-        data = jax.device_put(regression.make_data(history.x, y, size))
+        data = jax.device_put(regression.make_data(history.x, y, size, self._extent(history)))
         trained = regression.fit(
             self.gp,
             data,
             warm=kept_array(state, "parameters"),
             curvature=kept_array(state, "curvature"),
             warm_iterations=self.warm_training_iterations,
+            noise=self._standardized_noise(outputs, values),
+            anew=self.retrain and _is_other(kept_array(state, "data"), y, outputs),
         )
         return FittedGP(
             gp=self.gp,
@@ -81,7 +96,25 @@ class FullSpaceGP:
             y=y,
             trained=trained,
             posterior=trained.posterior,
+            smooths=self.smooths,
         )
+
+    def _extent(self, history: History) -> np.ndarray | None:
+        if self.extents == "cube":
+            return None
+        centre = history.x[np.argmin(history.imputed)]
+        each = np.sqrt(np.mean((history.x - centre) ** 2, axis=0)) / np.sqrt(1 / 6)
+        if self.extents == "all":
+            each = np.full_like(each, np.sqrt(np.mean(each**2)))
+        return np.clip(each, 1e-6, 1.0)
+
+    def _standardized_noise(
+        self, outputs: PowerTransform | Standardization, values: np.ndarray
+    ) -> float | None:
+        """Return the known variance of the noise as the transform leaves it around the median."""
+        if self.noise is None:
+            return None
+        return self.noise * float(np.exp(2.0 * outputs.log_slope(np.median(values))))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,6 +122,21 @@ class FittedGP(FittedByLikelihood):
     """A fitted GP on the inputs."""
 
     gp: Regression
+    smooths: bool = False
+    """Whether improvement is measured from what it predicts, where the noise matters."""
+
+    @functools.cached_property
+    def values(self) -> Float[np.ndarray, " n"]:
+        """What is known of the evaluations: as observed or, where noise matters, as predicted."""
+        noise = float(self.trained.posterior.params.noise)
+        if not self.smooths or noise < NEGLIGIBLE_NOISE:
+            return self.y
+        alpha = np.asarray(self.trained.posterior.exact.alpha)[: len(self.y)]
+        return self.y - noise * alpha
+
+    @property
+    def state(self) -> State:
+        return {**super().state, "data": _summary(self.y, self.outputs)}
 
     @functools.cached_property
     def surface(self) -> GPSurface:
@@ -120,7 +168,7 @@ class FittedGP(FittedByLikelihood):
         return regression.leave_one_out(self.gp, self.trained.posterior)
 
     @property
-    def _noise(self) -> Array:
+    def noise(self) -> Array:
         return self.posterior.params.noise
 
 
@@ -132,3 +180,22 @@ def _predict(
 
 
 _predict_with_gradients = jax.jit(regression.predict_with_gradients, static_argnames="settings")
+
+
+_OTHER = 1.3  # factor between the deviations of data that are others than before
+
+
+def _summary(y: np.ndarray, outputs: PowerTransform | Standardization) -> np.ndarray:
+    """Return the number of values and their deviation."""
+    inner = outputs.before if isinstance(outputs, PowerTransform) else outputs
+    return np.array([len(y), inner.deviation])
+
+
+def _is_other(
+    known: np.ndarray | None, y: np.ndarray, outputs: PowerTransform | Standardization
+) -> bool:
+    """Tell whether the data are fewer, or vary more or less, than those of the last fit."""
+    if known is None or known.shape != (2,):
+        return False
+    n, deviation = _summary(y, outputs)
+    return bool(n < known[0] or not 1.0 / _OTHER < deviation / known[1] < _OTHER)

@@ -46,9 +46,14 @@ class FittedByLikelihood(Fitted):
         return {"parameters": self.trained.flat, "curvature": self.trained.curvature}
 
     @property
+    def values(self) -> Float[np.ndarray, " n"]:
+        """What is known of the evaluations, standardized: as observed."""
+        return self.y
+
+    @property
     def y_min(self) -> float:
         """The best value so far, standardized."""
-        return float(np.min(self.y[self.history.succeeded]))
+        return float(np.min(self.values[self.history.succeeded]))
 
     @float64
     def condition(self, history: History) -> "FittedByLikelihood":
@@ -80,7 +85,7 @@ class FittedByLikelihood(Fitted):
 
     @property
     @abstractmethod
-    def _noise(self) -> Any:
+    def noise(self) -> Any:
         """Variance of the noise, standardized."""
 
     def describe(self) -> dict[str, Any]:
@@ -89,7 +94,7 @@ class FittedByLikelihood(Fitted):
             "converged": self.trained.converged,
             "start": self.trained.start,
             "n_likelihoods": self.trained.n_likelihoods,
-            "noise": float(self._noise),
+            "noise": float(self.noise),
         }
 
     def surface_over(
@@ -104,7 +109,7 @@ class FittedByLikelihood(Fitted):
         return GPSurface(
             upper=np.ones(data.shape[1]),
             data=data,
-            promising=data[best_first(self.y)],
+            promising=data[best_first(self.values)],
             y_min=self.y_min,
             rounding=rounding,
             lengthscale=lengthscale,

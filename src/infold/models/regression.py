@@ -46,13 +46,21 @@ class RegressionData(NamedTuple):
     x: Float[Array, "n D"]
     y: Float[Array, " n"]
     mask: Bool[Array, " n"]
+    log_extent: Float[Array, " D"]
+    """Logarithm of how far the inputs reach: the unit of the prior on the lengthscales."""
 
 
-def make_data(x: np.ndarray, y: np.ndarray, size: int | None = None) -> RegressionData:
+def make_data(
+    x: np.ndarray, y: np.ndarray, size: int | None = None, extent: np.ndarray | None = None
+) -> RegressionData:
     """Return `x` and `y` padded to `size` rows (default: the bucket of N)."""
     size = padding.bucket_size(len(x)) if size is None else size
+    log_extent = np.zeros(x.shape[1]) if extent is None else np.log(extent)
     return RegressionData(
-        padding.pad_rows(x, size), padding.pad_rows(y, size), padding.row_mask(len(x), size)
+        padding.pad_rows(x, size),
+        padding.pad_rows(y, size),
+        padding.row_mask(len(x), size),
+        log_extent,
     )
 
 
@@ -71,6 +79,7 @@ def unflatten(settings: Regression, dimension: int, flat: Float[Array, " p"]) ->
     return RegressionParams(values[:dimension], values[dimension], variance)
 
 
+_SHORTEST = 1e-2  # lengthscale
 # Densities in lengthscale and noise themselves, not in their logarithms, so that these enter once
 # more (C. Hvarfner et al., ICML 2024). The location of the lengthscale grows with D.
 _LENGTHSCALE_LOCATION = math.sqrt(2.0)
@@ -108,7 +117,7 @@ def infer(
     )
     if settings.scaled_priors:
         location = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension)
-        value += _log_log_normal(flat[:dimension], location, _LENGTHSCALE_SCALE)
+        value += _log_log_normal(flat[:dimension] - data.log_extent, location, _LENGTHSCALE_SCALE)
         value += _log_log_normal(flat[dimension : dimension + 1], *settings.noise_prior)
     return value, RegressionPosterior(params, data, posterior)
 
@@ -140,15 +149,23 @@ def initial_params(settings: Regression, dimension: int) -> np.ndarray:
     )
 
 
-def parameter_bounds(settings: Regression, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper limits of the parameter vector during training."""
+def parameter_bounds(
+    settings: Regression, dimension: int, noise: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower and upper limits of the parameter vector during training.
+
+    They meet at the noise variance where that is given.
+    """
     lower = np.append(
-        np.full(dimension, math.log(1e-2)),
+        np.full(dimension, math.log(_SHORTEST)),
         [math.log(settings.least_noise), math.log(1e-3)][: 1 + settings.learn_variance],
     )
     upper = np.append(
         np.full(dimension, math.log(1e3)), [0.0, math.log(1e3)][: 1 + settings.learn_variance]
     )
+    if noise is not None:
+        given = np.clip(math.log(max(noise, settings.least_noise)), None, upper[dimension])
+        lower[dimension] = upper[dimension] = given
     return lower, upper
 
 
@@ -159,6 +176,8 @@ def fit(
     warm: np.ndarray | None = None,
     curvature: np.ndarray | None = None,
     warm_iterations: int = 3,
+    noise: float | None = None,
+    anew: bool = False,
 ) -> Trained:
     """Find the most likely parameters.
 
@@ -168,11 +187,22 @@ def fit(
         warm: parameter vector of an earlier fit to begin with, `Trained.flat`.
         curvature: what that fit knew of the curvature, `Trained.curvature`.
         warm_iterations: most quasi-Newton steps from `warm`.
+        noise: variance of the noise where it is known; learned when None.
+        anew: train from a fresh start too, and take the better of the two.
     """
     dimension = data.x.shape[1]
-    start = start_from(initial_params(settings, dimension), warm, curvature, warm_iterations)
+    fresh = initial_params(settings, dimension)
+    fresh[:dimension] += data.log_extent
+    starts = [start_from(fresh, warm, curvature, warm_iterations)]
+    if anew:
+        starts.append(start_from(fresh, None, None))
+    lower, upper = parameter_bounds(settings, dimension, noise)
+    shift = np.zeros(len(lower))
+    shift[:dimension] = data.log_extent
     return train(
-        lambda flat: evaluate(settings, flat, data), [start], parameter_bounds(settings, dimension)
+        lambda flat: evaluate(settings, flat, data),
+        starts,
+        (lower + shift, upper),
     )
 
 
