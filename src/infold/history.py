@@ -8,12 +8,15 @@ import numpy as np
 
 from infold import _checks
 
+OTHERS = ("design", "user")
+"""Who may have chosen a point besides the method."""
+
 
 class Proposal(NamedTuple):
     """Who proposed a point, and what they said about it."""
 
     by: str = ""
-    """Part of the method that chose the point; empty where the method has no parts."""
+    """Part of the method that chose the point, empty where it has no parts; or one of `OTHERS`."""
     diagnostics: Mapping[str, Any] = {}
     """What a person may want to know about the choice, as JSON can hold it."""
 
@@ -106,9 +109,7 @@ class History:
         """Return these evaluations alone, by their numbers, with all pending points."""
         proposals = tuple(self.proposals[i] for i in rows) + self.proposals[len(self.y) :]
         whole = np.arange(len(self.y)) if self.rows is None else self.rows
-        return replace(
-            self, x=self.x[rows], y=self.y[rows], proposals=proposals, rows=whole[rows]
-        )
+        return replace(self, x=self.x[rows], y=self.y[rows], proposals=proposals, rows=whole[rows])
 
     def with_pending(self, x: np.ndarray, proposals: tuple[Proposal, ...] = ()) -> "History":
         """Return the history with further pending points."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from infold.frames import to_frame
-from infold.history import History, Proposal, Rounding
+from infold.history import OTHERS, History, Proposal, Rounding
 from infold.space import pairing
 
 if TYPE_CHECKING:
     from infold.space import Space
 
 __all__ = [
+    "OTHERS",
     "Ask",
     "Evaluation",
     "Event",
@@ -39,8 +40,9 @@ class _Proposed:
 
     @property
     def proposal(self) -> Proposal:
-        """What methods see of it: the part behind the method's name, and the diagnostics."""
-        return Proposal(self.proposed_by.partition("/")[2], self.diagnostics)
+        """What methods see of it: who chose it, without the method's name, and what was said."""
+        first, _, part = self.proposed_by.partition("/")
+        return Proposal(first if first in OTHERS else part, self.diagnostics)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from numpy.lib.stride_tricks import sliding_window_view
 
 from infold import _checks
 from infold.acquisition.regions import Place, Region
 from infold.models.base import Surface
-from infold.record import History
+from infold.record import OTHERS, History
 
 _RECENT = 20  # evaluations whose median says what values are usual
+_FEWEST = 64  # evaluations that the model is fitted to, where there are so many
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,45 +70,50 @@ class TrustRegion:
     first_side: float = 0.8
     """Side of the box at the beginning, and after it was exhausted."""
     least_side: float = 2.0**-10
-    """Side below which it is exhausted."""
+    """Side below which it is exhausted: the box is as large as at the beginning again."""
     n_successes: int = 3
     """Better values in a row that double the side."""
-    n_failures: int = 10
-    """Evaluations in a row without a better value that halve it; at most D / 2."""
-    warm_up: int = 10
-    """Evaluations that count neither as successes nor as failures: the initial design."""
-    n_moved: int = 20
-    """Coordinates in which a candidate differs from the best point."""
-    local: bool = True
-    """Fit the model to the evaluations near the region alone."""
-    n_data: int = 1000
-    """Most evaluations that the model is fitted to."""
+    n_failures: int = 5
+    """Evaluations in a row without a better value that halve it."""
     least_gain: float = 0.01
     """Gain that counts as a success, relative to how far the last values are above the best."""
-    most_uneven: float = np.inf
-    """Sides in proportion to the lengthscales; else all alike."""
+    n_moved: int = 20
+    """Coordinates in which a candidate differs from the best point, in the mean."""
+    n_data: int = 1000
+    """Most evaluations that the model is fitted to."""
 
     def __post_init__(self) -> None:
-        _checks.at_least("n_successes", self.n_successes, 1)
-        _checks.at_least("n_failures", self.n_failures, 1)
+        for name in ("n_successes", "n_failures", "n_moved", "n_data"):
+            _checks.at_least(name, getattr(self, name), 1)
+        if not 0.0 < self.least_side <= self.first_side:
+            raise ValueError(
+                f"least_side = {self.least_side} and first_side = {self.first_side}: "
+                "expected 0 < least_side <= first_side"
+            )
 
     def at(self, history: History) -> Place:
         """Return the evaluations near the best one, and the box around it."""
         size = self.size(history)
-        return Near(history.part(self._chosen(history, size.side)), size, self)
+        return Near(history.part(self._near(history, size.side)), size, self)
 
     def size(self, history: History) -> Size:
-        """Return the size of the region, from successes and failures so far."""
-        patience = max(1, min(self.n_failures, history.dimension // 2))
+        """Return the size of the region, from successes and failures so far.
+
+        Points that somebody else chose, such as those of an initial design, are neither.
+        """
         side = self.first_side
         restarts = successes = failures = 0
-        for better in self._successes(history)[self.warm_up :].tolist():
+        for better, proposal in zip(
+            self._successes(history).tolist(), history.proposals, strict=False
+        ):
+            if proposal.by in OTHERS:
+                continue
             successes = successes + 1 if better else 0
             failures = 0 if better else failures + 1
             if successes == self.n_successes:
                 side = min(2.0 * side, self.first_side)
                 successes = 0
-            elif failures == patience:
+            elif failures == self.n_failures:
                 side /= 2.0
                 failures = 0
             if side < self.least_side:
@@ -119,27 +126,28 @@ class TrustRegion:
 
         What that is depends on how far above the best value the median of the last 20 is.
         """
-        y = np.where(history.succeeded, history.y, np.max(history.imputed, initial=0.0))
+        y = history.imputed
         before = np.minimum.accumulate(np.append(np.inf, y))[:-1]
         padded = np.append(np.full(_RECENT, np.nan), y)[:-1]
-        windows = np.lib.stride_tricks.sliding_window_view(padded, _RECENT)[: len(y)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # nothing is before the first
-            usual = np.nanmedian(windows, axis=1)
+            usual = np.nanmedian(sliding_window_view(padded, _RECENT), axis=1)
         least = np.where(np.isnan(usual), 0.0, self.least_gain * (usual - before))
         return (y < before - least) & history.succeeded
 
-    def _chosen(self, history: History, side: float) -> Int[np.ndarray, " k"]:
-        """Return which evaluations the model is fitted to, in their order."""
-        n = len(history.y)
-        if not self.local and n <= self.n_data:
-            return np.arange(n)
+    def _near(self, history: History, side: float) -> Int[np.ndarray, " k"]:
+        """Return which evaluations the model is fitted to, in their order.
+
+        Those no farther from the best than the side, and the nearest in any case. Discrete
+        coordinates do not count, unless there are no others: the model learns what each choice is
+        worth from all of them.
+        """
         way = history.x - history.x[np.argmin(history.imputed)]
+        if history.rounding is not None and not np.all(history.rounding.coordinates):
+            way = way[:, ~history.rounding.coordinates]
         order = np.argsort(np.sum(way**2, axis=1), kind="stable")
-        count = n
-        if self.local:
-            within = int(np.sum(np.max(np.abs(way), axis=1) <= side))
-            count = max(within, 2 * history.dimension + 1)
+        within = int(np.sum(np.max(np.abs(way), axis=1) <= side))
+        count = max(within, 2 * history.dimension + 1, _FEWEST)
         return np.sort(order[: min(count, self.n_data)])
 
 
@@ -157,8 +165,7 @@ class Near:
         half = np.full(len(centre), 0.5 * self.size.side)
         if surface.lengthscale is not None:
             logarithms = np.log(surface.lengthscale)
-            most = np.log(self.settings.most_uneven)
-            half *= np.exp(np.clip(logarithms - np.mean(logarithms), -most, most))
+            half *= np.exp(logarithms - np.mean(logarithms))
         if surface.rounding is not None:
             half = np.where(surface.rounding.coordinates, 1.0, half)
         return Box(

@@ -1,4 +1,4 @@
-"""Kernels with one lengthscale per input (ARD), stationary but for the one on the sphere.
+"""Kernels with one lengthscale per input (ARD): stationary ones, and half a trend.
 
 | symbol | code             | shape |
 |--------|------------------|-------|
@@ -78,26 +78,34 @@ _RADIAL: dict[str, Callable] = {
     "matern52": matern52_of_sq_dist,
     "squared-exponential": squared_exponential_of_sq_dist,
 }
-KERNELS = (*_RADIAL, "half-spherical")
-_MIDDLE = 0.5  # of the cube, which is the pole of the sphere
 
 
-def _spherical(
-    a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
-) -> Float[Array, "n m"]:
-    """Return the cosine between rows of `a` and `b` on the sphere that the inputs are wrapped onto.
+def _spherical(a: Float[Array, "n d"], b: Float[Array, "m d"]) -> Float[Array, "n m"]:
+    """Return the cosine between points that are wrapped onto a sphere.
 
-    The inverse stereographic projection takes u = (x - ½) / ℓ to the unit vector (2u, |u|² - 1) /
-    (|u|² + 1). A linear function of that vector is a trend that does not run off to the corners of
-    the cube (C. Doumont et al., "We still don't understand high-dimensional Bayesian optimization",
-    2025).
+    The inverse stereographic projection takes u to the unit vector (2u, |u|² - 1) / (|u|² + 1). A
+    linear function of that vector is a trend that does not run off to the corners of the cube (C.
+    Doumont et al., "We still don't understand high-dimensional Bayesian optimization", 2025).
     """
-    a = (a - _MIDDLE) / lengthscale
-    b = (b - _MIDDLE) / lengthscale
     norm_a = jnp.sum(a * a, axis=1)[:, None]
     norm_b = jnp.sum(b * b, axis=1)[None, :]
     products = 4.0 * a @ b.T + (norm_a - 1.0) * (norm_b - 1.0)
     return products / ((norm_a + 1.0) * (norm_b + 1.0))
+
+
+def _quadratic(a: Float[Array, "n d"], b: Float[Array, "m d"]) -> Float[Array, "n m"]:
+    """Return the cosine between the vectors (1, u, u²) of the points u.
+
+    A linear function of that vector is a parabola along each coordinate, bounded far away.
+    """
+    products = 1.0 + a @ b.T + (a * a) @ (b * b).T
+    norm_a = 1.0 + jnp.sum(a * a + a**4, axis=1)[:, None]
+    norm_b = 1.0 + jnp.sum(b * b + b**4, axis=1)[None, :]
+    return products / jnp.sqrt(norm_a * norm_b)
+
+
+_TRENDS: dict[str, Callable] = {"half-spherical": _spherical, "half-quadratic": _quadratic}
+KERNELS = (*_RADIAL, *_TRENDS)
 
 
 def slope(
@@ -109,10 +117,18 @@ def slope(
 
 
 def covariance(
-    kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
+    kernel: str,
+    a: Float[Array, "n d"],
+    b: Float[Array, "m d"],
+    lengthscale: Float[Array, " d"],
+    centre: Float[Array, " d"] | float = 0.5,
 ) -> Float[Array, "n m"]:
-    """Return the kernel, one of `KERNELS`, between all rows of `a` and of `b`."""
-    if kernel == "half-spherical":
-        radial = matern52_of_sq_dist(scaled_sq_dist(a, b, lengthscale))
-        return 0.5 * radial + 0.5 * _spherical(a, b, lengthscale)
-    return _RADIAL[kernel](scaled_sq_dist(a, b, lengthscale))
+    """Return the kernel, one of `KERNELS`, between all rows of `a` and of `b`.
+
+    Those with a trend, half of the variance, take inputs as (x - `centre`) / ℓ.
+    """
+    if kernel not in _TRENDS:
+        return _RADIAL[kernel](scaled_sq_dist(a, b, lengthscale))
+    radial = matern52_of_sq_dist(scaled_sq_dist(a, b, lengthscale))
+    trend = _TRENDS[kernel]((a - centre) / lengthscale, (b - centre) / lengthscale)
+    return 0.5 * radial + 0.5 * trend

@@ -19,6 +19,11 @@ def trials(study: Study) -> list[FrozenTrial]:
     return study._get_trials(deepcopy=False, use_cache=False)
 
 
+def chosen_by(trial: FrozenTrial) -> str:
+    """Return "user" where somebody enqueued the trial, else nothing."""
+    return "user" if "fixed_params" in trial.system_attrs else ""
+
+
 def contains(distribution: BaseDistribution, value: Any) -> bool:
     """Tell whether the distribution could have produced the value."""
     try:

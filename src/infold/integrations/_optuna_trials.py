@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from infold.integrations import _optuna_private as private
 from infold.methods import Cache
-from infold.record import History
+from infold.record import History, Proposal
 from infold.space import Categorical, Float, Int, Parameter, Space
 
 
@@ -62,6 +62,12 @@ class Coding:
             name: float(self.distributions[name].to_internal_repr(value))
             for name, value in params.items()
         }
+
+    def centre(self) -> dict[str, Any]:
+        """Return the parameters in the middle of their ranges; categories have the first choice."""
+        point = self.space.decode(np.full(self.space.dimension, 0.5))
+        assert isinstance(point, dict)
+        return self.params(point)
 
     def _to_space(self, name: str, value: Any) -> Any:
         distribution = self.distributions[name]
@@ -195,16 +201,29 @@ class Seen(NamedTuple):
 
 
 def look(
-    trials: Iterable[FrozenTrial], sign: float, coding: Coding, memory: Memory, oldest: datetime
+    trials: Iterable[FrozenTrial],
+    sign: float,
+    coding: Coding,
+    memory: Memory,
+    *,
+    oldest: datetime,
+    n_design: int,
 ) -> Seen:
-    """Return what the trials say; `sign` is -1 where the study maximizes.
+    """Return what the trials say.
 
-    Running trials that began before `oldest` are taken for those of killed workers, and left out.
+    Args:
+        trials: the trials.
+        sign: -1 where the study maximizes.
+        coding: the way to the unit cube.
+        memory: what is known of finished trials.
+        oldest: running trials that began earlier are those of killed workers, and left out.
+        n_design: number of trials with values that were chosen before there was a model.
     """
     evaluated: list[Located] = []
     pending: list[Located] = []
     y = []
     pruned = []
+    proposals = []
     n_finished = 0
     n_usable = 0
     for trial in trials:
@@ -223,6 +242,7 @@ def look(
         if located is None:
             continue
         n_usable += with_value
+        proposals.append(Proposal("design" if n_usable <= n_design else private.chosen_by(trial)))
         evaluated.append(located)
         y.append(_value(trial, sign))
         pruned.append(trial.state == TrialState.PRUNED)
@@ -232,6 +252,7 @@ def look(
         _finite(np.array(y), np.array(pruned, dtype=bool)),
         np.array([located.unit for located in pending]).reshape(-1, dimension),
         coding.space.rounding,
+        (*proposals, *(Proposal() for _ in pending)),
     )
     known = {located.identity for located in (*evaluated, *pending)} - memory.open_identities
     return Seen(history, frozenset(known), n_finished, n_usable)

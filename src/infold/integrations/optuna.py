@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from infold import _checks, methods
-from infold.methods import Method
+from infold.methods import Method, RandomSearch
 
 try:
     from optuna.distributions import BaseDistribution
@@ -82,8 +82,9 @@ class InfoldSampler(BaseSampler):
             search_space: parameters to model, and no others; default all of them.
             group: whether to model parameters that only some trials have. Otherwise the
                 independent sampler chooses them.
-            independent_sampler: sampler of the first trials and of all other parameters; default a
-                `RandomSampler`.
+            independent_sampler: sampler of the first trials and of parameters without a model;
+                default the method's own initial points for the former, which may begin with the
+                centre, and a `RandomSampler` for the latter.
             seed: seed of every random choice; drawn when None.
             max_running_seconds: seconds after which a trial that still runs is taken for that of a
                 killed worker.
@@ -106,6 +107,10 @@ class InfoldSampler(BaseSampler):
             raise ValueError(f"group = {_checks.shown(group)}: expected True or False")
         self._group = group
         self._seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
+        self._design: RandomSearch | None = None
+        """How the first trials are chosen; None: by the independent sampler."""
+        if independent_sampler is None:
+            self._design = RandomSearch(design=getattr(self._method, "initial", "sobol"))
         self._independent_sampler = independent_sampler or RandomSampler(
             seed=None if seed is None else _random_seed(self._seed)
         )
@@ -146,6 +151,8 @@ class InfoldSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         _check_objectives(study)
+        if self._begins_at_centre(trial) and can_model(param_name, param_distribution):
+            return Coding({param_name: param_distribution}).centre()[param_name]
         chosen = private.announced(trial, {param_name: param_distribution})
         if not chosen:
             chosen = self._sample_group(study, trial, param_name)
@@ -156,6 +163,10 @@ class InfoldSampler(BaseSampler):
         return self._independent_sampler.sample_independent(
             study, trial, param_name, param_distribution
         )
+
+    def _begins_at_centre(self, trial: FrozenTrial) -> bool:
+        """Tell whether the trial is the first of all, whose parameters nobody knows beforehand."""
+        return trial.number == 0 and self._design is not None and self._design.design == "centre"
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         self._independent_sampler.before_trial(study, trial)
@@ -220,7 +231,9 @@ class InfoldSampler(BaseSampler):
         search_space: dict[str, BaseDistribution],
         group: int | None = None,
     ) -> dict[str, Any]:
-        """Return and announce what the model suggests; nothing while too few trials are finished.
+        """Return and announce what the model suggests, or the design while too few are finished.
+
+        Nothing where the independent sampler is to choose.
 
         Args:
             study: the study.
@@ -237,11 +250,16 @@ class InfoldSampler(BaseSampler):
         own = [] if group is None else [group]
         seen = self._look(study, trial, coding, memory)
         for attempt in range(_ATTEMPTS):
-            if seen is None:
+            suggestion = None
+            seed = self._seed + sum(own) + attempt
+            if seen.n_usable >= self._n_startup_trials:
+                key = (seed, trial.number)
+                suggestion = method.suggest(seen.history, 1, key, dict(memory.cache))
+                memory.cache = suggestion.cache
+            elif self._design is not None and group is None:
+                suggestion = self._design.suggest(seen.history, 1, (seed, trial.number))
+            if suggestion is None:
                 break
-            key = (self._seed + sum(own) + attempt, trial.number)
-            suggestion = method.suggest(seen.history, 1, key, dict(memory.cache))
-            memory.cache = suggestion.cache
             rng = np.random.default_rng([self._seed, trial.number, 1, *own])
             point, _ = coding.space.fresh_point(suggestion.x[0], seen.known, rng)
             assert isinstance(point, dict)
@@ -251,7 +269,7 @@ class InfoldSampler(BaseSampler):
             # point at least one notices.
             before = seen
             seen = self._look(study, trial, coding, memory)
-            if seen is None or coding.space.identity(point) not in seen.known - before.known:
+            if coding.space.identity(point) not in seen.known - before.known:
                 break
         return params
 
@@ -262,17 +280,14 @@ class InfoldSampler(BaseSampler):
             self._memories[names] = memory
         return memory
 
-    def _look(
-        self, study: Study, trial: FrozenTrial, coding: Coding, memory: Memory
-    ) -> Seen | None:
-        """Return what the other trials say; None while too few are finished."""
+    def _look(self, study: Study, trial: FrozenTrial, coding: Coding, memory: Memory) -> Seen:
+        """Return what the other trials say, with a warning where too many have other parameters."""
         others = [other for other in private.trials(study) if other.number != trial.number]
         sign = 1.0 if study.direction == StudyDirection.MINIMIZE else -1.0
         oldest = datetime.now() - timedelta(seconds=self._max_running_seconds)
-        seen = look(others, sign, coding, memory, oldest)
-        if seen.n_usable >= self._n_startup_trials:
-            return seen
-        if seen.n_finished >= self._n_startup_trials and not memory.warned:
+        seen = look(others, sign, coding, memory, oldest=oldest, n_design=self._n_startup_trials)
+        few = seen.n_usable < self._n_startup_trials <= seen.n_finished
+        if few and not memory.warned:
             memory.warned = True
             _log.warning(
                 "%d of %d finished trials have values of all these parameters, "
@@ -282,7 +297,7 @@ class InfoldSampler(BaseSampler):
                 self._n_startup_trials,
                 ", ".join(coding.distributions),
             )
-        return None
+        return seen
 
 
 def _checked(search_space: Any) -> dict[str, BaseDistribution]:

@@ -11,7 +11,7 @@ def auto() -> BayesianOptimization:
     return BayesianOptimization(
         name="auto",
         model=FullSpaceGP(
-            noise_prior=(-9.0, 2.0), least_noise=1e-10, retrain=True, extents="all", smooths=True
+            noise_prior=(-9.0, 2.0), least_noise=1e-10, retrain=True, local=True, smooths=True
         ),
         region=TrustRegion(),
         search=Search(n_candidates=1000, n_starts=8, search_iterations=100, vary_best=True),

@@ -50,14 +50,24 @@ class RandomSearch:
             return Suggestion(np.clip(sequence.random(q), 0.0, 1.0))
 
     def _with_centre(self, history: History, q: int, key: Key) -> Suggestion:
-        """Return the centre of the cube first, where it is not known, and then a Sobol sequence."""
+        """Return the centre of the cube if it is not known yet, then points of a Sobol sequence.
+
+        Point number n of the run has number n - 1 of the sequence. Where the centre is known
+        beforehand a uniform point takes its place.
+        """
         seed, iteration = key
         centre = np.full((1, history.dimension), 0.5)
         if history.rounding is not None:
             centre = history.rounding.snap(centre)
-        if iteration > 0 or np.any(np.all(history.everywhere == centre, axis=1)):
-            return replace(self, design="sobol").suggest(history, q, (seed, max(0, iteration - 1)))
-        if q == 1:
-            return Suggestion(centre)
-        rest = replace(self, design="sobol").suggest(history, q - 1, (seed, 0))
-        return Suggestion(np.concatenate([centre, rest.x]))
+        if not np.any(np.all(history.everywhere == centre, axis=1)):
+            first = centre
+        elif iteration == 0:
+            first = replace(self, design="uniform").suggest(history, 1, key).x
+        else:
+            first = np.empty((0, history.dimension))
+        n_rest = q - len(first)
+        if not n_rest:
+            return Suggestion(first)
+        key = (seed, iteration - 1 + len(first))
+        rest = replace(self, design="sobol").suggest(history, n_rest, key).x
+        return Suggestion(np.concatenate([first, rest]))

@@ -48,8 +48,8 @@ class FullSpaceGP:
     """Least noise variance, of values of unit variance."""
     smooths: bool = False
     """Measure improvement from the best prediction, not the best value, where the noise matters."""
-    extents: str = "cube"
-    """cube, all or each."""
+    local: bool = False
+    """Measure lengthscales by how far the inputs reach from the best one, not by the cube."""
     retrain: bool = False
     """Train from a fresh start too where the data are others than the last time."""
     noise: float | None = None
@@ -79,7 +79,7 @@ class FullSpaceGP:
         outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
         y = outputs.apply(values)
         size = padding.bucket_size(len(y) + len(history.pending))
-        data = jax.device_put(regression.make_data(history.x, y, size, self._extent(history)))
+        data = jax.device_put(regression.make_data(history.x, y, size, **self._frame(history)))
         trained = regression.fit(
             self.gp,
             data,
@@ -99,14 +99,23 @@ class FullSpaceGP:
             smooths=self.smooths,
         )
 
-    def _extent(self, history: History) -> np.ndarray | None:
-        if self.extents == "cube":
-            return None
+    def _frame(self, history: History) -> dict[str, np.ndarray]:
+        """Return where the inputs are centred and how far they reach from there.
+
+        Discrete coordinates reach as far as they can.
+        """
+        if not self.local:
+            return {}
         centre = history.x[np.argmin(history.imputed)]
-        each = np.sqrt(np.mean((history.x - centre) ** 2, axis=0)) / np.sqrt(1 / 6)
-        if self.extents == "all":
-            each = np.full_like(each, np.sqrt(np.mean(each**2)))
-        return np.clip(each, 1e-6, 1.0)
+        extent = np.ones(history.dimension)
+        free = np.ones(history.dimension, dtype=bool)
+        if history.rounding is not None:
+            free = ~history.rounding.coordinates
+        if np.any(free):
+            way = history.x[:, free] - centre[free]
+            # Two points anywhere in the cube are √(1/6) apart along a coordinate.
+            extent[free] = np.clip(np.sqrt(6.0 * np.mean(way**2)), _LEAST_EXTENT, 1.0)
+        return {"centre": centre, "extent": extent}
 
     def _standardized_noise(
         self, outputs: PowerTransform | Standardization, values: np.ndarray
@@ -161,7 +170,8 @@ class FittedGP(FittedByLikelihood):
         return len(self.trained.posterior.data.y)
 
     def _infer(self, x: np.ndarray, y: np.ndarray, size: int) -> RegressionPosterior:
-        data = regression.make_data(x, y, size)
+        frame = self.trained.posterior.data
+        data = regression.make_data(x, y, size, centre=frame.centre, extent=frame.extent)
         return regression.evaluate(self.gp, self.trained.flat, data)[2]
 
     def _leave_one_out(self) -> tuple[Array, Array]:
@@ -182,6 +192,7 @@ def _predict(
 _predict_with_gradients = jax.jit(regression.predict_with_gradients, static_argnames="settings")
 
 
+_LEAST_EXTENT = 1e-6
 _OTHER = 1.3  # factor between the deviations of data that are others than before
 
 

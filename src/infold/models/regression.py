@@ -46,21 +46,32 @@ class RegressionData(NamedTuple):
     x: Float[Array, "n D"]
     y: Float[Array, " n"]
     mask: Bool[Array, " n"]
-    log_extent: Float[Array, " D"]
-    """Logarithm of how far the inputs reach: the unit of the prior on the lengthscales."""
+    centre: Float[Array, " D"]
+    """Where trends are centred."""
+    extent: Float[Array, " D"]
+    """How far the inputs reach: the unit of the prior on the lengthscales."""
 
 
 def make_data(
-    x: np.ndarray, y: np.ndarray, size: int | None = None, extent: np.ndarray | None = None
+    x: np.ndarray,
+    y: np.ndarray,
+    size: int | None = None,
+    *,
+    centre: np.ndarray | None = None,
+    extent: np.ndarray | None = None,
 ) -> RegressionData:
-    """Return `x` and `y` padded to `size` rows (default: the bucket of N)."""
+    """Return `x` and `y` padded to `size` rows (default: the bucket of N).
+
+    Centre and extent are those of the unit cube where nothing else is given.
+    """
     size = padding.bucket_size(len(x)) if size is None else size
-    log_extent = np.zeros(x.shape[1]) if extent is None else np.log(extent)
+    dimension = x.shape[1]
     return RegressionData(
         padding.pad_rows(x, size),
         padding.pad_rows(y, size),
         padding.row_mask(len(x), size),
-        log_extent,
+        np.full(dimension, 0.5) if centre is None else centre,
+        np.ones(dimension) if extent is None else extent,
     )
 
 
@@ -117,15 +128,26 @@ def infer(
     )
     if settings.scaled_priors:
         location = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension)
-        value += _log_log_normal(flat[:dimension] - data.log_extent, location, _LENGTHSCALE_SCALE)
+        value += _log_log_normal(
+            flat[:dimension] - jnp.log(data.extent), location, _LENGTHSCALE_SCALE
+        )
         value += _log_log_normal(flat[dimension : dimension + 1], *settings.noise_prior)
     return value, RegressionPosterior(params, data, posterior)
 
 
 def _covariance(settings: Regression, params: RegressionParams, data: RegressionData) -> Array:
     """Return K_y = k(X, X) + σ_n² I, identity-padded."""
-    k = params.variance * kernels.covariance(settings.kernel, data.x, data.x, params.lengthscale)
+    k = _kernel(settings, params, data, data.x)
     return padding.identity_pad(k + params.noise * jnp.eye(len(data.x)), data.mask)
+
+
+def _kernel(
+    settings: Regression, params: RegressionParams, data: RegressionData, x: Float[Array, "m D"]
+) -> Float[Array, "m n"]:
+    """Return the covariances of f at x with f at the data."""
+    return params.variance * kernels.covariance(
+        settings.kernel, x, data.x, params.lengthscale, data.centre
+    )
 
 
 @functools.partial(jax.jit, static_argnames="settings")
@@ -192,27 +214,23 @@ def fit(
     """
     dimension = data.x.shape[1]
     fresh = initial_params(settings, dimension)
-    fresh[:dimension] += data.log_extent
+    log_extent = np.log(data.extent)
+    fresh[:dimension] += log_extent
     starts = [start_from(fresh, warm, curvature, warm_iterations)]
     if anew:
         starts.append(start_from(fresh, None, None))
     lower, upper = parameter_bounds(settings, dimension, noise)
-    shift = np.zeros(len(lower))
-    shift[:dimension] = data.log_extent
+    lower[:dimension] += log_extent
     return train(
         lambda flat: evaluate(settings, flat, data),
         starts,
-        (lower + shift, upper),
+        (lower, upper),
     )
 
 
 def _k_star(settings: Regression, posterior: RegressionPosterior, x: Array) -> Float[Array, "m n"]:
-    params, data = posterior.params, posterior.data
-    return jnp.where(
-        data.mask,
-        params.variance * kernels.covariance(settings.kernel, x, data.x, params.lengthscale),
-        0.0,
-    )
+    k = _kernel(settings, posterior.params, posterior.data, x)
+    return jnp.where(posterior.data.mask, k, 0.0)
 
 
 def predict(
