@@ -89,12 +89,11 @@ class Optuna:
         self._distributions = {name: _distribution(p) for name, p in space.parameters.items()}
         self._create_trial = optuna.trial.create_trial
         self._begun = False
-        self._waiting: dict[bytes, Any] = {}
+        self._waiting: dict[bytes, list[Any]] = {}
 
     def tell(self, point: Point, value: float) -> None:
-        trial = self._waiting.pop(self._space.identity(point), None)
-        if trial is not None:
-            self._study.tell(trial, value)
+        if asked := self._waiting.get(self._space.identity(point)):
+            self._study.tell(asked.pop(0), value)
             return
         self._study.add_trial(
             self._create_trial(
@@ -111,7 +110,7 @@ class Optuna:
             trial = self._study.ask(self._distributions)
             values = [trial.params[name] for name in self._distributions]
             point = dict(trial.params) if self._space.named else self._space.normalize(values)
-            self._waiting[self._space.identity(point)] = trial
+            self._waiting.setdefault(self._space.identity(point), []).append(trial)
             points.append(point)
         return points
 

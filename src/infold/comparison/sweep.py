@@ -63,6 +63,9 @@ Report = Callable[[int, Sequence[Task]], None]
 
 
 def _make(task: Task, evaluations: int, folder: Folder) -> None:
+    from infold.compilation import cache_compilations
+
+    cache_compilations()
     folder.write(run_one(task, evaluations))
 
 
