@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
-.PHONY: run test integrations postgresql lint bench speed clean
+.PHONY: run test integrations postgresql lint bench speed compare clean
 
 run: .venv/ready
 	$(BIN)/infold run product-of-sines-linear --method mgpc --features 10 --trials 60 --seed 0
@@ -37,6 +37,12 @@ bench: .venv/ready
 # The measurements of docs/speed.md; those that are there are kept. Other optimizers come into an environment of their own.
 speed: .venv-peers/ready
 	.venv-peers/bin/python benchmarks/suggest.py docs/speed
+
+# The runs of docs/comparison.md; those that are there are kept. They take a day of a core or more.
+compare: .venv-peers/ready
+	.venv-peers/bin/infold compare
+	.venv-peers/bin/infold compare --optimizers turbo,botorch --problems short --seeds 0-2 --evaluations 100
+	.venv-peers/bin/infold compare --report docs/comparison.md
 
 # The stamp is written last, so an interrupted installation is begun again.
 .venv/ready: EXTRAS := dev

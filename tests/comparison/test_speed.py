@@ -21,14 +21,16 @@ class Recorder:
     def tell(self, x, y):
         self.told.append((tuple(x), y))
 
-    def ask(self):
-        return np.full(self.dimension, 0.5)
+    def ask(self, n=1):
+        return [np.full(self.dimension, 0.5)] * n
 
 
 def test_all_get_the_same_data_and_take_turns(monkeypatch):
     created, order = {}, []
     monkeypatch.setattr(
-        contenders, "create", lambda name, d, seed: created.setdefault(name, Recorder(d))
+        contenders,
+        "create",
+        lambda name, space, seed: created.setdefault(name, Recorder(space.dimension)),
     )
     timings = speed.compare(["a", "b"], 12, 3, repeats=4, report=order.append)
     assert created["a"].told == created["b"].told
@@ -49,27 +51,11 @@ def test_what_was_too_slow_is_not_tried_on_larger_cells():
     assert not speed.too_slow("quick", 300, 60, done)
 
 
-@pytest.mark.parametrize("name", ["random", "tpe", "cmaes"])
-def test_contenders_take_data_and_suggest_points_of_the_cube(name, rng):
-    contender = contenders.create(name, 5)
-    for _ in range(4):
-        x = rng.uniform(size=5)
-        contender.tell(x, float(x.sum()))
-    for _ in range(2):
-        x = contender.ask()
-        assert x.shape == (5,)
-        assert np.all((x >= 0) & (x <= 1))
-        contender.tell(x, float(x.sum()))
-    if name != "random":
-        study = contender._study
-        assert len(study.trials) == 6
-        assert all(trial.state.is_finished() for trial in study.trials)
-
-
 def test_a_peer_is_missing_when_any_of_its_packages_is(monkeypatch):
     """Optuna without PyTorch has no GPSampler that works."""
     for absent, unable in (
         ("torch", {"gpsampler"}),
+        ("botorch", {"botorch", "turbo"}),
         ("optuna", {"gpsampler", "tpe", "cmaes"}),
         ("cmaes", {"cmaes"}),
     ):
@@ -125,7 +111,7 @@ def test_figure_leaves_out_what_was_not_measured(tmp_path):
     ("arguments", "message"),
     [
         (["--methods", "mgpx"], "--methods 'mgpx': expected one of mgpc"),
-        (["--peers", "gp"], "--peers 'gp': expected one of gpsampler"),
+        (["--peers", "gp"], "--peers 'gp': expected one of botorch"),
         (["--evaluations", "30,x"], "--evaluations '30,x': expected positive whole numbers"),
         (["--repeats", "0"], "--repeats 0: expected a whole number of at least 1"),
     ],

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from infold.cli import minimize, speed, study
+from infold.cli import compare, minimize, speed, study
 from infold.cli.driving import close_run, drive_shown
 from infold.cli.options import Acquisition, Features, Initial, Method, Trials
 from infold.cli.terminal import console, told_plainly
@@ -19,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
     help="Bayesian optimization in learned feature spaces.",
 )
+app.add_typer(compare.app)
 app.add_typer(speed.app)
 app.add_typer(study.app)
 app.add_typer(minimize.app)

@@ -1,149 +1,202 @@
 """Our optimizers and those of other libraries behind one interface.
 
-Each is told the same data and asked for one suggestion at a time. Each is used as its documentation
-shows, with its defaults. `missing` says which of them cannot be used for want of a package.
+Each is told evaluations and asked for points of a `Space`. Each is used as its documentation shows,
+with its defaults. `missing` says which of them cannot be used for want of a package.
 """
 
 import importlib.util
 import warnings
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from infold.space import Bool, Categorical, Float, Int, Parameter, Point, Space
+
+if TYPE_CHECKING:
+    from infold.methods import Method
+
 PEERS = {
-    "gpsampler": ("optuna", "torch"),
     "botorch": ("botorch",),
+    "turbo": ("botorch",),
+    "gpsampler": ("optuna", "torch"),
     "tpe": ("optuna",),
     "cmaes": ("optuna", "cmaes"),
 }
-"""Names of the optimizers of other libraries, and the packages that each needs."""
+"""Names of the optimizers of other libraries, the slowest first, and the packages each needs."""
+
+CONTINUOUS = ("botorch", "turbo")
+"""Names of the optimizers that take real numbers only."""
+
+N_FIRST = 10  # points that all but our own methods begin with
 
 
 class Contender(Protocol):
-    """An optimizer on the unit cube."""
+    """An optimizer over a space."""
 
-    def tell(self, x: np.ndarray, y: float) -> None:
-        """Take in an evaluation: its point and its value."""
+    def tell(self, point: Point, value: float) -> None:
+        """Take in an evaluation."""
         ...
 
-    def ask(self) -> np.ndarray:
-        """Suggest the next point."""
+    def ask(self, n: int = 1) -> list[Point]:
+        """Suggest the next n points, which are all told before the next question."""
         ...
 
 
 class Infold:
-    """A method of infold."""
+    """A method of infold, with the initial design that every user gets."""
 
-    def __init__(self, method: str, dimension: int, seed: int) -> None:
+    def __init__(self, method: "str | Method", space: Space, seed: int) -> None:
         from infold.optimizer import Optimizer
 
-        self._optimizer = Optimizer([(0.0, 1.0)] * dimension, method=method, seed=seed)
+        self._optimizer = Optimizer(space, method=method, seed=seed)
 
-    def tell(self, x: np.ndarray, y: float) -> None:
-        self._optimizer.tell(x, y)
+    def tell(self, point: Point, value: float) -> None:
+        self._optimizer.tell(point, value)
 
-    def ask(self) -> np.ndarray:
-        return np.asarray(self._optimizer.ask())
+    def ask(self, n: int = 1) -> list[Point]:
+        return self._optimizer.ask(n)
+
+
+class Random:
+    """Random search: the scrambled Sobol sequence of which others get the first points."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        self._space = space
+        self._seed = seed
+        self._n_asked = N_FIRST - 1
+
+    def tell(self, point: Point, value: float) -> None:
+        pass
+
+    def ask(self, n: int = 1) -> list[Point]:
+        points = sobol_points(self._space, self._seed, self._n_asked, n)
+        self._n_asked += n
+        return points
 
 
 class Optuna:
     """A sampler of Optuna, with its study in memory."""
 
-    def __init__(self, sampler: str, dimension: int, seed: int) -> None:
+    def __init__(self, sampler: str, space: Space, seed: int) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # some samplers are marked experimental
-            samplers = {
-                "gpsampler": lambda: optuna.samplers.GPSampler(seed=seed),
-                "tpe": lambda: optuna.samplers.TPESampler(seed=seed),
-                "cmaes": lambda: optuna.samplers.CmaEsSampler(seed=seed),
-            }
-            self._study = optuna.create_study(sampler=samplers[sampler]())
-        self._distributions: dict[str, Any] = {
-            f"x{i}": optuna.distributions.FloatDistribution(0.0, 1.0) for i in range(dimension)
-        }
+        self._sampler = sampler
+        self._seed = seed
+        self._space = space
+        self._study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+        self._distributions = {name: _distribution(p) for name, p in space.parameters.items()}
         self._create_trial = optuna.trial.create_trial
-        self._waiting: tuple[Any, np.ndarray] | None = None
+        self._begun = False
+        self._waiting: dict[bytes, list[Any]] = {}
 
-    def tell(self, x: np.ndarray, y: float) -> None:
-        if self._waiting is not None and np.array_equal(self._waiting[1], x):
-            self._study.tell(self._waiting[0], y)
-            self._waiting = None
+    def tell(self, point: Point, value: float) -> None:
+        if asked := self._waiting.get(self._space.identity(point)):
+            self._study.tell(asked.pop(0), value)
             return
-        params = dict(zip(self._distributions, map(float, x), strict=True))
         self._study.add_trial(
-            self._create_trial(params=params, distributions=self._distributions, value=y)
+            self._create_trial(
+                params=self._parameters(point), distributions=self._distributions, value=value
+            )
         )
 
-    def ask(self) -> np.ndarray:
-        trial = self._study.ask(self._distributions)
-        x = np.array([trial.params[name] for name in self._distributions])
-        self._waiting = trial, x
-        return x
+    def ask(self, n: int = 1) -> list[Point]:
+        if not self._begun:
+            self._study.sampler = self._make_sampler()
+            self._begun = True
+        points = []
+        for _ in range(n):
+            trial = self._study.ask(self._distributions)
+            values = [trial.params[name] for name in self._distributions]
+            point = dict(trial.params) if self._space.named else self._space.normalize(values)
+            self._waiting.setdefault(self._space.identity(point), []).append(trial)
+            points.append(point)
+        return points
 
+    def _parameters(self, point: Point) -> dict[str, Any]:
+        normalized = self._space.normalize(point)
+        if isinstance(normalized, Mapping):
+            return dict(normalized)
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in zip(self._distributions, normalized, strict=True)
+        }
 
-class BoTorch:
-    """BoTorch: a SingleTaskGP trained anew for each suggestion, and a search on log EI.
-
-    The search has 8 restarts and 512 raw samples.
-    """
-
-    def __init__(self, dimension: int, seed: int) -> None:
-        import torch
-
-        torch.manual_seed(seed)
-        self._dimension = dimension
-        self._x: list[np.ndarray] = []
-        self._y: list[float] = []
-
-    def tell(self, x: np.ndarray, y: float) -> None:
-        self._x.append(x)
-        self._y.append(y)
-
-    def ask(self) -> np.ndarray:
-        import torch
-        from botorch.acquisition import LogExpectedImprovement
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import SingleTaskGP
-        from botorch.models.transforms import Standardize
-        from botorch.optim import optimize_acqf
-        from gpytorch.mlls import ExactMarginalLogLikelihood
+    def _make_sampler(self) -> Any:
+        from optuna import samplers
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            x = torch.tensor(np.array(self._x), dtype=torch.float64)
-            y = -torch.tensor(self._y, dtype=torch.float64)[:, None]
-            model = SingleTaskGP(x, y, outcome_transform=Standardize(m=1))
-            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-            bounds = torch.stack(
-                [torch.zeros(self._dimension), torch.ones(self._dimension)]
-            ).double()
-            acquisition = LogExpectedImprovement(model, best_f=y.max())
-            point, _ = optimize_acqf(
-                acquisition, bounds=bounds, q=1, num_restarts=8, raw_samples=512
-            )
-        return point[0].numpy()
+            warnings.simplefilter("ignore")  # some samplers are marked experimental
+            if self._sampler == "gpsampler":
+                return samplers.GPSampler(seed=self._seed)
+            if self._sampler == "tpe":
+                return samplers.TPESampler(seed=self._seed)
+            # The best point so far is where the search starts, as its documentation advises.
+            known = bool(self._study.trials)
+            start = self._study.best_trial.params if known else None
+            return samplers.CmaEsSampler(x0=start, seed=self._seed, warn_independent_sampling=False)
+
+
+def _distribution(parameter: Parameter) -> Any:
+    """Return Optuna's counterpart of a parameter."""
+    from optuna import distributions
+
+    match parameter:
+        case Float(low, high, log, step):
+            return distributions.FloatDistribution(low, high, log=log, step=step)
+        case Int(low, high, log, step):
+            return distributions.IntDistribution(low, high, log=log, step=step)
+        case Categorical(choices):
+            return distributions.CategoricalDistribution(choices)
+        case Bool():
+            return distributions.CategoricalDistribution((False, True))
+    raise ValueError(f"{parameter!r}: Optuna has no counterpart of it")
+
+
+def sobol_points(space: Space, seed: int, first: int, n: int) -> list[Point]:
+    """Return n points of the scrambled Sobol sequence of our initial designs, from `first` on."""
+    from infold.history import History
+    from infold.methods import RandomSearch
+
+    nothing = History(np.empty((0, space.dimension)), np.empty(0))
+    return [space.decode(unit) for unit in RandomSearch().suggest(nothing, n, (seed, first)).x]
+
+
+def first_points(space: Space, seed: int) -> list[Point]:
+    """Return the points that peers are told first: the centre of the box, and Sobol points."""
+    centre = space.decode(np.full(space.dimension, 0.5))
+    return [centre, *sobol_points(space, seed, 0, N_FIRST - 1)]
+
+
+def begins_by_itself(name: str) -> bool:
+    """Whether the contender has an initial design of its own."""
+    return name not in PEERS and name != "random"
 
 
 def missing(name: str) -> str | None:
-    """Name a package that the peer needs and that is not installed; None if all are."""
-    return next(
-        (package for package in PEERS[name] if importlib.util.find_spec(package) is None), None
-    )
+    """Name a package that the contender needs and that is not installed; None if all are."""
+    needed = PEERS.get(name, ())
+    return next((package for package in needed if importlib.util.find_spec(package) is None), None)
 
 
-def create(name: str, dimension: int, seed: int = 0) -> Contender:
+def create(name: str, space: Space, seed: int = 0) -> Contender:
     """Make the contender `name`.
 
     Args:
         name: name of a method of infold, or one of `PEERS`.
-        dimension: number of parameters.
+        space: what it searches.
         seed: seed of every random choice.
     """
-    if name == "botorch":
-        return BoTorch(dimension, seed)
+    if name in CONTINUOUS:
+        if space.rounding is not None:
+            raise ValueError(f"{name} takes real numbers only: expected a space without others")
+        from infold.comparison import botorch_peers
+
+        peer = botorch_peers.BoTorch if name == "botorch" else botorch_peers.Turbo
+        return peer(space, seed)
     if name in PEERS:
-        return Optuna(name, dimension, seed)
-    return Infold(name, dimension, seed)
+        return Optuna(name, space, seed)
+    if name == "random":
+        return Random(space, seed)
+    return Infold(name, space, seed)

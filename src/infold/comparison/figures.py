@@ -1,14 +1,20 @@
-"""Figures of measured times. Needs matplotlib (`pip install 'infold[experiments]'`)."""
+"""Figures of comparisons and of measured times.
 
-from collections.abc import Iterable, Sequence
+Needs matplotlib (`pip install 'infold[experiments]'`).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from infold.comparison.page import Field
     from infold.comparison.speed import Timing
+    from infold.comparison.statistics import Cells
 
 Curves = dict[str, tuple[Sequence[float], Sequence[float]]]
 """Places along the abscissa and the values there, by the name of the curve."""
@@ -93,3 +99,54 @@ def growth(sizes_and_curves: dict[str, Curves], path: Path) -> None:
         )
         axis.legend(fontsize=8)
     figure.savefig(path, dpi=150)
+
+
+def regrets(field: "Field", path: Path) -> None:
+    """Draw the geometric mean of the regrets over evaluations, with one panel per half."""
+    from infold.comparison.statistics import mean_log_regret
+
+    n = field.marks[-1]
+
+    def curves(cells: "Cells") -> "dict[str, np.ndarray]":
+        return {
+            name: 10.0 ** mean_log_regret(field.curves, name, cells, n) for name in field.optimizers
+        }
+
+    _progress(field, curves, "regret, as a share of that at the start", "log", path)
+
+
+def ranks(field: "Field", path: Path) -> None:
+    """Draw the mean ranks over evaluations, with one panel per half."""
+    from infold.comparison.statistics import mean_ranks
+
+    def curves(cells: "Cells") -> "dict[str, np.ndarray]":
+        return mean_ranks(field.curves, field.optimizers, cells, field.marks[-1])
+
+    _progress(field, curves, "mean rank", "linear", path)
+
+
+def _progress(
+    field: "Field",
+    curves: "Callable[[Cells], dict[str, np.ndarray]]",
+    label: str,
+    scale: str,
+    path: Path,
+) -> None:
+    from infold.comparison.contenders import N_FIRST
+
+    figure, axes = panels(len(field.halves), 3.4, sharey=True)
+    for axis, half in zip(axes, field.halves, strict=True):
+        cells = field.cells(half, field.marks[-1])
+        for i, (name, curve) in enumerate(curves(cells).items()):
+            axis.plot(
+                range(N_FIRST, len(curve) + 1),
+                curve[N_FIRST - 1 :],
+                color=f"C{i}",
+                label=name,
+                linewidth=2.4 if name == field.ours else 1.2,
+            )
+        axis.set(title=f"{half}: {len(cells)} problems", xlabel="evaluations", yscale=scale)
+        axis.grid(alpha=0.3, which="both", linewidth=0.4)
+    axes[0].set_ylabel(label)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
+    figure.savefig(path, dpi=130)

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from infold.comparison import contenders
+from infold.space import Space
 
 _PATIENCE = 120.0  # seconds in one cell after which a contender is not timed again
 _TOO_SLOW = 60.0  # a contender whose suggestion took longer is not tried on larger cells
@@ -49,6 +50,10 @@ def objective(dimension: int) -> Callable[[np.ndarray], float]:
     return lambda x: float(np.sum(np.sin(6.0 * (x - 0.5) @ directions)))
 
 
+def _cube(dimension: int) -> Space:
+    return Space.of([(0.0, 1.0)] * dimension)
+
+
 def compare(
     names: Sequence[str],
     n: int,
@@ -78,13 +83,13 @@ def compare(
     def suggest(name: str) -> float:
         report(name)
         began = time.perf_counter()
-        point = running[name].ask()
+        [point] = running[name].ask()
         took = time.perf_counter() - began
-        running[name].tell(point, f(point))
+        running[name].tell(point, f(np.asarray(point)))
         return took
 
     for name in names:
-        running[name] = contenders.create(name, dimension, seed)
+        running[name] = contenders.create(name, _cube(dimension), seed)
         for point in x:
             running[name].tell(point, f(point))
         first[name] = suggest(name)
@@ -181,17 +186,17 @@ def _alone(request: dict, began: float) -> dict:
     dimension = request["dimension"]
     f = objective(dimension)
     rng = np.random.default_rng(0)
-    contender = contenders.create(request["name"], dimension)
+    contender = contenders.create(request["name"], _cube(dimension))
     for point in rng.uniform(size=(request["n"], dimension)):
         contender.tell(point, f(point))
     imports = time.perf_counter() - began
     first = 0.0
     for trial in range(request["trials"]):
         asked = time.perf_counter()
-        point = contender.ask()
+        [point] = contender.ask()
         if trial == 0:
             first = time.perf_counter() - asked
-        contender.tell(point, f(point))
+        contender.tell(point, f(np.asarray(point)))
     return {
         "imports": imports,
         "first": first,

@@ -55,6 +55,7 @@ _log = logging.getLogger(__name__)
 _TRIES = 3  # a sweep ends when all workers are lost so many times without a finished step between
 # One thread per process is faster than several, and gives the same numbers.
 _ONE_THREAD = {
+    "JAX_PLATFORMS": "cpu",
     "OMP_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
 }

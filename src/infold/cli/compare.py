@@ -1,0 +1,206 @@
+"""The command that compares optimizers on a suite of problems: `infold compare`."""
+
+import inspect
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infold.cli.terminal import console, listed, need, told_plainly
+
+if TYPE_CHECKING:
+    from infold.comparison.runs import Task
+
+app = typer.Typer()
+
+
+@app.command("compare")
+def compare_command(
+    optimizers: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods of infold, and botorch, turbo, gpsampler, tpe, cmaes or random; "
+            "separated by commas.  \\[default: the default method, and all but the two first]"
+        ),
+    ] = None,
+    problems: Annotated[
+        str,
+        typer.Option(
+            help="Problems, separated by commas; or `all`, one half of them, `choice` or "
+            "`report`, or the ten of `short`."
+        ),
+    ] = "all",
+    seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4 or 0,2,5.")] = "0-4",
+    evaluations: Annotated[int, typer.Option(help="Evaluations of each run.")] = 300,
+    batch: Annotated[int, typer.Option(help="Points that are asked for at once.")] = 1,
+    processes: Annotated[
+        int | None, typer.Option(help="Runs at a time, one core each.  \\[default: all cores]")
+    ] = None,
+    limit: Annotated[
+        float | None, typer.Option(help="Seconds after which no more runs are begun.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder that keeps the runs; the table of all is beside it.")
+    ] = Path("results/comparison"),
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Page to write tables and figures of all runs to, in place of running. The first "
+            "of --optimizers is compared with the others."
+        ),
+    ] = None,
+) -> None:
+    """Run optimizers on a suite of problems, or report the runs that are there.
+
+    Runs are kept as they finish. A comparison that was stopped continues with the same command.
+    """
+    from infold import _checks, methods
+    from infold.comparison import contenders, suite
+
+    with told_plainly():
+        known = list(dict.fromkeys([*methods.NAMES, *contenders.PEERS]))
+        names = None if optimizers is None else listed("optimizers", optimizers, known)
+        groups = {"all": suite.NAMES, "short": suite.SHORT, **suite.HALVES}
+        if problems in groups:
+            chosen = list(groups[problems])
+        else:
+            chosen = listed("problems", problems, suite.NAMES)
+        _checks.at_least("--evaluations", evaluations, 1)
+        _checks.at_least("--batch", batch, 1)
+        numbered = _seeds(seeds)
+        n_processes = _checks.at_least(
+            "--processes", os.cpu_count() or 1 if processes is None else processes, 1
+        )
+        if report is not None:
+            _report(report, out, names, chosen, batch)
+            return
+        need("infold compare", ["joblib", "sklearn"], "experiments")
+    if names is None:
+        quick = (peer for peer in contenders.PEERS if peer not in contenders.CONTINUOUS)
+        names = [_default_method(), *quick, "random"]
+    absent = [name for name in names if contenders.missing(name)]
+    if absent:
+        console.print(
+            f"left out, because not installed: {', '.join(absent)}. "
+            "pip install 'infold\\[peers]' installs them",
+            style="yellow",
+        )
+    able = [name for name in names if name not in absent]
+    _run(able, chosen, numbered, evaluations, batch, n_processes, limit, out)
+
+
+def _run(
+    optimizers: Sequence[str],
+    problems: Sequence[str],
+    seeds: Sequence[int],
+    evaluations: int,
+    batch: int,
+    processes: int,
+    limit: float | None,
+    out: Path,
+) -> None:
+    """Make the runs that the folder does not have, and show how it goes."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    from infold.comparison.runs import Folder
+    from infold.comparison.sweep import sweep, tasks
+
+    wanted = tasks(optimizers, problems, seeds, batch)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    try:
+        with told_plainly(), Progress(*columns, console=console) as bar:
+            shown = bar.add_task("", total=len(wanted))
+
+            def show(done: int, running: "Sequence[Task]") -> None:
+                text = "; ".join(map(str, running[:2])) + ("; ..." if len(running) > 2 else "")
+                bar.update(shown, completed=done, description=text, refresh=True)
+
+            outcome = sweep(
+                wanted,
+                Folder(out),
+                evaluations=evaluations,
+                processes=processes,
+                limit=limit,
+                report=show,
+            )
+    except KeyboardInterrupt:
+        console.print("stopped; the same command continues from here", style="yellow")
+        raise typer.Exit(130) from None
+    for task, error in outcome.failed.items():
+        console.print(
+            f"{task}: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+        )
+    if outcome.left:
+        console.print(
+            f"{outcome.left} runs were not begun within {limit:g} s; "
+            "the same command continues from here",
+            style="yellow",
+        )
+    console.print(f"{outcome.done} runs kept in {out}", highlight=False, soft_wrap=True)
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+def _report(
+    path: Path, out: Path, optimizers: list[str] | None, problems: Sequence[str], batch: int
+) -> None:
+    """Bring the table beside the folder up to date, and write tables and figures of its runs."""
+    need("--report", ["matplotlib", "pandas", "pyarrow", "sklearn"], "experiments")
+    from infold.comparison import contenders, page, table
+    from infold.comparison.runs import Folder
+
+    stored = out.with_suffix(".parquet")
+    runs = table.merge(table.read(stored), Folder(out).runs())
+    if not runs:
+        raise ValueError(
+            f"{out} holds no runs: `infold compare` makes them; --out names the folder"
+        )
+    table.write(stored, runs)
+    counted = [run for run in runs if run.task.batch == batch and run.task.problem in problems]
+    names = optimizers or sorted({run.task.optimizer for run in counted})
+    if optimizers is None:
+        first = min(names, key=lambda n: (n != _default_method(), n in contenders.PEERS))
+        names = [first, *(name for name in names if name != first)]
+    fields = page.fields(counted, names[0], names[1:])
+    if not fields:
+        raise ValueError(
+            f"{out} has no problem with runs of all of {', '.join(names)} that are "
+            f"{page.MARKS[0]} evaluations long: name fewer in --optimizers, or make those runs"
+        )
+    named = [run for run in counted if run.task.optimizer in names]
+    for written in [stored, *page.write(path, fields, named)]:
+        console.print(f"written to {written}", highlight=False, soft_wrap=True)
+
+
+def _default_method() -> str:
+    """Return the name of the method that users get who do not choose one."""
+    from infold.optimizer import Optimizer
+
+    return inspect.signature(Optimizer).parameters["method"].default
+
+
+def _seeds(text: str) -> list[int]:
+    """Read seeds, singly or in ranges: 0-4 or 0,2,5."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            found += range(int(first), int(last or first) + 1)
+    except ValueError:
+        found = []
+    if not found:
+        raise ValueError(f"--seeds {text!r}: expected whole numbers such as 0-4 or 0,2,5")
+    return list(dict.fromkeys(found))
