@@ -14,6 +14,8 @@ DESIGNS = ("centre", "sobol", "uniform")
 """What the points are: a scrambled Sobol sequence, with or without the centre of the cube before
 it, or uniform ones."""
 
+_SAME = 1e-6  # a value between the cube and the user's units comes back with rounding errors
+
 
 @dataclass(frozen=True, kw_only=True)
 class RandomSearch:
@@ -59,7 +61,8 @@ class RandomSearch:
         centre = np.full((1, history.dimension), 0.5)
         if history.rounding is not None:
             centre = history.rounding.snap(centre)
-        if not np.any(np.all(history.everywhere == centre, axis=1)):
+        known = np.all(np.abs(history.everywhere - centre) < _SAME, axis=1)
+        if not np.any(known):
             first = centre
         elif iteration == 0:
             first = replace(self, design="uniform").suggest(history, 1, key).x
