@@ -1,6 +1,5 @@
 """A fitted model in the user's terms: what `Optimizer.model()` returns."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from jaxtyping import Float
 
 from infold._precision import float64
 from infold.gp.padding import bucket_size
-from infold.models.base import Fitted, MeanAndVariance
+from infold.models.base import Fitted, MeanAndVariance, log_densities
 from infold.record import History
 from infold.space import Categorical, Point, Space
 from infold.space.space import as_points
@@ -115,11 +114,8 @@ class ModelView:
     def leave_one_out(self) -> LeaveOneOut:
         """Predict each evaluation from all others in closed form, hyper-parameters held."""
         mean, variance = self.fitted.leave_one_out()
-        targets = self.fitted.targets
-        outputs = self.fitted.outputs
         centre, deviation = self._in_users_units(mean, np.sqrt(variance))
-        density = -0.5 * ((targets - mean) ** 2 / variance + np.log(2.0 * math.pi * variance))
-        density = density + outputs.log_slope(outputs.invert(targets))
+        density = log_densities(self.fitted)
         fitted = self.fitted.history
         rows = np.arange(len(fitted.y)) if fitted.rows is None else fitted.rows
 

@@ -20,7 +20,7 @@ from infold.acquisition.regions import Place, Region
 from infold.models.base import Surface
 from infold.record import OTHERS, History
 
-_RECENT = 20  # evaluations whose median says what values are usual
+_RECENT = 10  # evaluations whose median says what values are usual
 _FEWEST = 64  # evaluations that the model is fitted to, where there are so many
 
 
@@ -124,7 +124,7 @@ class TrustRegion:
     def _successes(self, history: History) -> Bool[np.ndarray, " n"]:
         """Tell which evaluations were better than all before, by more than next to nothing.
 
-        What that is depends on how far above the best value the median of the last 20 is.
+        What that is depends on how far above the best value the median of the last ten is.
         """
         y = history.imputed
         before = np.minimum.accumulate(np.append(np.inf, y))[:-1]
@@ -138,17 +138,17 @@ class TrustRegion:
     def _near(self, history: History, side: float) -> Int[np.ndarray, " k"]:
         """Return which evaluations the model is fitted to, in their order.
 
-        Those no farther from the best than the side, and the nearest in any case. Discrete
-        coordinates do not count, unless there are no others: the model learns what each choice is
-        worth from all of them.
+        Those no farther from the best than the side, and the nearest in any case. Where some
+        parameters are discrete, all: what a choice is worth shows in evaluations elsewhere too.
         """
         way = history.x - history.x[np.argmin(history.imputed)]
-        if history.rounding is not None and not np.all(history.rounding.coordinates):
+        within = np.max(np.abs(way), axis=1) <= side
+        if history.rounding is not None:
             way = way[:, ~history.rounding.coordinates]
-        order = np.argsort(np.sum(way**2, axis=1), kind="stable")
-        within = int(np.sum(np.max(np.abs(way), axis=1) <= side))
-        count = max(within, 2 * history.dimension + 1, _FEWEST)
-        return np.sort(order[: min(count, self.n_data)])
+            within = np.ones(len(way), dtype=bool)
+        nearest = np.argsort(np.sum(way**2, axis=1), kind="stable")
+        count = max(int(np.sum(within)), 2 * history.dimension + 1, _FEWEST)
+        return np.sort(nearest[: min(count, self.n_data)])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Kernels with one lengthscale per input (ARD): stationary ones, and half a trend.
+"""Stationary kernels with one lengthscale per input (ARD).
 
 | symbol | code             | shape |
 |--------|------------------|-------|
@@ -78,57 +78,19 @@ _RADIAL: dict[str, Callable] = {
     "matern52": matern52_of_sq_dist,
     "squared-exponential": squared_exponential_of_sq_dist,
 }
-
-
-def _spherical(a: Float[Array, "n d"], b: Float[Array, "m d"]) -> Float[Array, "n m"]:
-    """Return the cosine between points that are wrapped onto a sphere.
-
-    The inverse stereographic projection takes u to the unit vector (2u, |u|² - 1) / (|u|² + 1). A
-    linear function of that vector is a trend that does not run off to the corners of the cube (C.
-    Doumont et al., "We still don't understand high-dimensional Bayesian optimization", 2025).
-    """
-    norm_a = jnp.sum(a * a, axis=1)[:, None]
-    norm_b = jnp.sum(b * b, axis=1)[None, :]
-    products = 4.0 * a @ b.T + (norm_a - 1.0) * (norm_b - 1.0)
-    return products / ((norm_a + 1.0) * (norm_b + 1.0))
-
-
-def _quadratic(a: Float[Array, "n d"], b: Float[Array, "m d"]) -> Float[Array, "n m"]:
-    """Return the cosine between the vectors (1, u, u²) of the points u.
-
-    A linear function of that vector is a parabola along each coordinate, bounded far away.
-    """
-    products = 1.0 + a @ b.T + (a * a) @ (b * b).T
-    norm_a = 1.0 + jnp.sum(a * a + a**4, axis=1)[:, None]
-    norm_b = 1.0 + jnp.sum(b * b + b**4, axis=1)[None, :]
-    return products / jnp.sqrt(norm_a * norm_b)
-
-
-_TRENDS: dict[str, Callable] = {"half-spherical": _spherical, "half-quadratic": _quadratic}
-KERNELS = (*_RADIAL, *_TRENDS)
+KERNELS = tuple(_RADIAL)
 
 
 def slope(
     kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
 ) -> Float[Array, "n m"]:
-    """Return the derivative of `covariance`, of a stationary kernel, in r²."""
+    """Return the derivative of `covariance` in r²."""
     r2 = scaled_sq_dist(a, b, lengthscale)
     return jax.jvp(_RADIAL[kernel], (r2,), (jnp.ones_like(r2),))[1]
 
 
 def covariance(
-    kernel: str,
-    a: Float[Array, "n d"],
-    b: Float[Array, "m d"],
-    lengthscale: Float[Array, " d"],
-    centre: Float[Array, " d"] | float = 0.5,
+    kernel: str, a: Float[Array, "n d"], b: Float[Array, "m d"], lengthscale: Float[Array, " d"]
 ) -> Float[Array, "n m"]:
-    """Return the kernel, one of `KERNELS`, between all rows of `a` and of `b`.
-
-    Those with a trend, half of the variance, take inputs as (x - `centre`) / ℓ.
-    """
-    if kernel not in _TRENDS:
-        return _RADIAL[kernel](scaled_sq_dist(a, b, lengthscale))
-    radial = matern52_of_sq_dist(scaled_sq_dist(a, b, lengthscale))
-    trend = _TRENDS[kernel]((a - centre) / lengthscale, (b - centre) / lengthscale)
-    return 0.5 * radial + 0.5 * trend
+    """Return the kernel, one of `KERNELS`, between all rows of `a` and of `b`."""
+    return _RADIAL[kernel](scaled_sq_dist(a, b, lengthscale))

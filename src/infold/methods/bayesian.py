@@ -99,7 +99,7 @@ class BayesianOptimization:
                 rng = np.random.default_rng([*key, *fitted.stream, i])
                 x, diagnostics = self._choose(fitted, history, place, rng, clock)
                 diagnostics = {**training, **diagnostics, "seconds": dict(clock.seconds)}
-                proposal = Proposal("", diagnostics)
+                proposal = Proposal(fitted.by, diagnostics)
                 points.append(x)
                 proposals.append(proposal)
                 history = history.with_pending(x, (proposal,))

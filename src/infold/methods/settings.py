@@ -18,7 +18,6 @@ from infold.acquisition.functions import FUNCTIONS
 S = TypeVar("S")
 _log = logging.getLogger(__name__)
 _HOMES = {
-    "TrustRegion": "infold.acquisition.trust_region",
     "AdditiveGP": "infold.models.additive",
     "Autoencoder": "infold.paper.vae",
     "BayesianOptimization": "infold.methods.bayesian",
@@ -29,7 +28,9 @@ _HOMES = {
     "RandomSearch": "infold.methods.random",
     "RandomSubspace": "infold.models.embedded",
     "Search": "infold.acquisition.search",
+    "Team": "infold.models.team",
     "TrustConstr": "infold.paper.trust_constr",
+    "TrustRegion": "infold.acquisition.trust_region",
     "WholeCube": "infold.acquisition.regions",
     **{function.__name__: function.__module__ for function in FUNCTIONS.values()},
 }
@@ -54,6 +55,20 @@ def names(settings: object) -> Iterator[str]:
             yield from names(part)
         if not nested:
             yield name
+
+
+def value(settings: object, name: str) -> Any:
+    """Return a setting by its name, wherever it is inside; None where there is none."""
+    if not _nests(settings):
+        return None
+    for own, inside in _inside(settings):
+        if own == name:
+            return inside
+        parts = inside if isinstance(inside, tuple) else (inside,)
+        for part in parts:
+            if (found := value(part, name)) is not None:
+                return found
+    return None
 
 
 def changed(settings: S, given: Mapping[str, Any]) -> S:

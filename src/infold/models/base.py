@@ -116,6 +116,8 @@ class Fitted(ABC):
 
     stream: ClassVar[tuple[int, ...]] = ()
     """Stream of the suggestion's random numbers that is left for the search."""
+    by: str = ""
+    """Which of several models it is; empty where there is one."""
     has_features: ClassVar[bool] = False
     """Whether it is searched in a space of features, with `encode` and `decode`."""
 
@@ -192,6 +194,14 @@ class InputSurface(Surface):
 
     def predict(self, z: Float[np.ndarray, "m d"]) -> MeanAndVariance:
         return self.fitted.predict(z)
+
+
+def log_densities(fitted: Fitted) -> Float[np.ndarray, " n"]:
+    """Return the log density of each value, in the caller's units, given all others."""
+    mean, variance = fitted.leave_one_out()
+    targets = fitted.targets
+    density = -0.5 * ((targets - mean) ** 2 / variance + np.log(2.0 * np.pi * variance))
+    return density + fitted.outputs.log_slope(fitted.outputs.invert(targets))
 
 
 def best_first(y: Float[np.ndarray, " n"]) -> np.ndarray:

@@ -19,7 +19,6 @@ from infold import _checks
 from infold._precision import float64
 from infold._types import Array
 from infold.gp import padding
-from infold.gp.kernels import KERNELS
 from infold.gp.outputs import PowerTransform, Standardization, without_outliers
 from infold.models import regression
 from infold.models.base import NEGLIGIBLE_NOISE, MeanAndVariance, State, kept_array
@@ -40,8 +39,6 @@ class FullSpaceGP:
     """Priors on lengthscales and noise, unit variance, constant mean; else none, mean zero."""
     warm_training_iterations: int = 3
     """Training iterations from the last suggestion's parameters."""
-    kernel: str = "matern52"
-    """One of `infold.gp.kernels.KERNELS`."""
     noise_prior: tuple[float, float] = (-4.0, 1.0)
     """Location and scale of the log-normal prior on the noise variance."""
     least_noise: float = 1e-6
@@ -57,7 +54,6 @@ class FullSpaceGP:
 
     def __post_init__(self) -> None:
         _checks.at_least("warm_training_iterations", self.warm_training_iterations, 1)
-        _checks.one_of("kernel", self.kernel, KERNELS)
         if self.noise is not None and not (math.isfinite(self.noise) and self.noise >= 0.0):
             raise ValueError(f"noise = {self.noise}: expected a variance, 0 or more, or None")
 
@@ -65,7 +61,6 @@ class FullSpaceGP:
     def gp(self) -> Regression:
         """Settings of the GP itself."""
         return Regression(
-            kernel=self.kernel,
             scaled_priors=self.scaled_priors,
             learn_variance=not self.scaled_priors,
             noise_prior=self.noise_prior,
@@ -79,7 +74,7 @@ class FullSpaceGP:
         outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
         y = outputs.apply(values)
         size = padding.bucket_size(len(y) + len(history.pending))
-        data = jax.device_put(regression.make_data(history.x, y, size, **self._frame(history)))
+        data = jax.device_put(regression.make_data(history.x, y, size, self._extent(history)))
         trained = regression.fit(
             self.gp,
             data,
@@ -99,23 +94,19 @@ class FullSpaceGP:
             smooths=self.smooths,
         )
 
-    def _frame(self, history: History) -> dict[str, np.ndarray]:
-        """Return where the inputs are centred and how far they reach from there.
-
-        Discrete coordinates reach as far as they can.
-        """
+    def _extent(self, history: History) -> np.ndarray | None:
+        """Return how far the inputs reach from the best one; discrete ones as far as they can."""
         if not self.local:
-            return {}
-        centre = history.x[np.argmin(history.imputed)]
+            return None
         extent = np.ones(history.dimension)
         free = np.ones(history.dimension, dtype=bool)
         if history.rounding is not None:
             free = ~history.rounding.coordinates
         if np.any(free):
-            way = history.x[:, free] - centre[free]
+            way = history.x[:, free] - history.x[np.argmin(history.imputed), free]
             # Two points anywhere in the cube are √(1/6) apart along a coordinate.
             extent[free] = np.clip(np.sqrt(6.0 * np.mean(way**2)), _LEAST_EXTENT, 1.0)
-        return {"centre": centre, "extent": extent}
+        return extent
 
     def _standardized_noise(
         self, outputs: PowerTransform | Standardization, values: np.ndarray
@@ -170,8 +161,7 @@ class FittedGP(FittedByLikelihood):
         return len(self.trained.posterior.data.y)
 
     def _infer(self, x: np.ndarray, y: np.ndarray, size: int) -> RegressionPosterior:
-        frame = self.trained.posterior.data
-        data = regression.make_data(x, y, size, centre=frame.centre, extent=frame.extent)
+        data = regression.make_data(x, y, size, self.trained.posterior.data.extent)
         return regression.evaluate(self.gp, self.trained.flat, data)[2]
 
     def _leave_one_out(self) -> tuple[Array, Array]:

@@ -46,8 +46,6 @@ class RegressionData(NamedTuple):
     x: Float[Array, "n D"]
     y: Float[Array, " n"]
     mask: Bool[Array, " n"]
-    centre: Float[Array, " D"]
-    """Where trends are centred."""
     extent: Float[Array, " D"]
     """How far the inputs reach: the unit of the prior on the lengthscales."""
 
@@ -56,22 +54,18 @@ def make_data(
     x: np.ndarray,
     y: np.ndarray,
     size: int | None = None,
-    *,
-    centre: np.ndarray | None = None,
-    extent: np.ndarray | None = None,
+    extent: Array | None = None,
 ) -> RegressionData:
     """Return `x` and `y` padded to `size` rows (default: the bucket of N).
 
-    Centre and extent are those of the unit cube where nothing else is given.
+    They reach as far as the unit cube where nothing else is given.
     """
     size = padding.bucket_size(len(x)) if size is None else size
-    dimension = x.shape[1]
     return RegressionData(
         padding.pad_rows(x, size),
         padding.pad_rows(y, size),
         padding.row_mask(len(x), size),
-        np.full(dimension, 0.5) if centre is None else centre,
-        np.ones(dimension) if extent is None else extent,
+        np.ones(x.shape[1]) if extent is None else extent,
     )
 
 
@@ -137,17 +131,8 @@ def infer(
 
 def _covariance(settings: Regression, params: RegressionParams, data: RegressionData) -> Array:
     """Return K_y = k(X, X) + σ_n² I, identity-padded."""
-    k = _kernel(settings, params, data, data.x)
+    k = params.variance * kernels.covariance(settings.kernel, data.x, data.x, params.lengthscale)
     return padding.identity_pad(k + params.noise * jnp.eye(len(data.x)), data.mask)
-
-
-def _kernel(
-    settings: Regression, params: RegressionParams, data: RegressionData, x: Float[Array, "m D"]
-) -> Float[Array, "m n"]:
-    """Return the covariances of f at x with f at the data."""
-    return params.variance * kernels.covariance(
-        settings.kernel, x, data.x, params.lengthscale, data.centre
-    )
 
 
 @functools.partial(jax.jit, static_argnames="settings")
@@ -229,8 +214,12 @@ def fit(
 
 
 def _k_star(settings: Regression, posterior: RegressionPosterior, x: Array) -> Float[Array, "m n"]:
-    k = _kernel(settings, posterior.params, posterior.data, x)
-    return jnp.where(posterior.data.mask, k, 0.0)
+    params, data = posterior.params, posterior.data
+    return jnp.where(
+        data.mask,
+        params.variance * kernels.covariance(settings.kernel, x, data.x, params.lengthscale),
+        0.0,
+    )
 
 
 def predict(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from infold import _checks, methods, runfile
+from infold.methods import settings
 from infold.models.base import features
 from infold.optimizer import Optimizer
 from infold.runfile.files import check_plain
@@ -174,7 +175,7 @@ def _settings(optimizer: Optimizer) -> dict[str, Any]:
         "method": methods.name_of(optimizer.method),
         "n_features": n_features,
         "acquisition": getattr(getattr(optimizer.method, "acquisition", None), "name", None),
-        "noise": getattr(model, "noise", None),
+        "noise": settings.value(optimizer.method, "noise"),
         "n_initial": optimizer.n_initial,
         "initial": optimizer.initial,
         "seed": optimizer.seed,

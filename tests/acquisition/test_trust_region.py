@@ -1,0 +1,170 @@
+"""The trust region: a function of the history, whatever the units of the values."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infold.acquisition.trust_region import TrustRegion
+from infold.models.full_space import FullSpaceGP
+from infold.record import History, Proposal, Rounding
+
+D = 5
+
+
+def history_of(y, *, by="", seed=0, dimension=D, rounding=None):
+    y = np.asarray(y, dtype=float)
+    x = np.random.default_rng(seed).uniform(size=(len(y), dimension))
+    if rounding is not None:
+        x = rounding.snap(x)
+    return History(x, y, rounding=rounding, proposals=(Proposal(by),) * len(y))
+
+
+def falling(n):
+    """Values that are better every time, by a lot."""
+    return 0.5 ** np.arange(n)
+
+
+def test_failures_halve_and_successes_double_up_to_the_first_side():
+    region = TrustRegion(n_failures=4, n_successes=2)
+    assert region.size(history_of([1.0])).side == 0.8
+    stuck = [1.0, *[2.0] * 4]
+    assert region.size(history_of(stuck)).side == 0.4
+    assert region.size(history_of([*stuck, *[2.0] * 4])).side == 0.2
+    assert region.size(history_of([*stuck, 0.5, 0.2])).side == 0.8
+    assert region.size(history_of([*stuck, 0.5, 3.0, 0.2])).side == 0.4
+    assert region.size(history_of([*stuck, *0.5 * falling(20)])).side == 0.8
+
+
+def test_next_to_nothing_is_no_success():
+    region = TrustRegion(n_failures=4)
+    creeping = 1.0 - 1e-9 * np.arange(5)
+    assert region.size(history_of([2.0] * 20 + list(creeping))).side < 0.8
+
+
+def test_exhausted_region_begins_anew():
+    region = TrustRegion(n_failures=1, least_side=0.1)
+    sizes = [region.size(history_of([1.0] * (1 + n))) for n in range(1, 6)]
+    assert [size.side for size in sizes] == [0.4, 0.2, 0.1, 0.8, 0.4]
+    assert [size.restarts for size in sizes] == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("by", ["design", "user"])
+def test_points_of_others_are_neither_successes_nor_failures(by):
+    region = TrustRegion()
+    assert region.size(history_of([1.0] * 100, by=by)).side == region.first_side
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40), st.integers(-3, 3))
+def test_region_does_not_depend_on_the_unit_of_values(y, power):
+    region = TrustRegion(n_failures=3)
+    scale = 2.0**power  # exact, so that the comparisons are the same
+    original, scaled = history_of(y), history_of(scale * np.array(y))
+    assert region.size(original) == region.size(scaled)
+    np.testing.assert_array_equal(region.at(original).history.rows, region.at(scaled).history.rows)
+
+
+def test_failed_evaluations_are_no_successes():
+    region = TrustRegion(n_failures=4)
+    assert region.size(history_of([1.0, *[np.nan] * 4])).side == 0.4
+
+
+def test_model_gets_the_nearest_evaluations_in_their_order():
+    n = 400
+    history = history_of(np.random.default_rng(1).normal(size=n), by="design")
+    near = TrustRegion(first_side=0.3).at(history).history
+    best = history.x[np.argmin(history.y)]
+    far = np.setdiff1d(np.arange(n), near.rows)
+    distance = np.linalg.norm(history.x - best, axis=1)
+    assert len(near.y) >= 64
+    assert distance[near.rows].max() <= distance[far].min()
+    assert np.all(np.diff(near.rows) > 0)
+    np.testing.assert_array_equal(near.x, history.x[near.rows])
+    np.testing.assert_array_equal(near.y, history.y[near.rows])
+
+
+def test_model_gets_no_more_evaluations_than_it_can_take():
+    history = history_of(np.arange(300.0), by="design")
+    assert len(TrustRegion(n_data=100).at(history).history.y) == 100
+    assert len(TrustRegion(first_side=1.0).at(history).history.y) == 300
+
+
+def test_part_of_a_part_knows_its_rows():
+    history = history_of(np.arange(10.0)).part(np.array([1, 4, 6, 9]))
+    np.testing.assert_array_equal(history.part(np.array([0, 3])).rows, [1, 9])
+
+
+def test_choices_are_learned_from_all_evaluations():
+    """If they are too many, from those that are near in the other coordinates."""
+    discrete = np.array([True, False, False])
+    rounding = Rounding(discrete, lambda x: np.where(discrete, np.round(x), x))
+    history = history_of(np.arange(200.0), by="design", dimension=3, rounding=rounding)
+    region = TrustRegion(first_side=0.2, least_side=0.1)
+    assert len(region.at(history).history.y) == 200
+    near = TrustRegion(first_side=0.2, least_side=0.1, n_data=70).at(history).history
+    assert len(near.y) == 70
+    assert set(near.x[:, 0]) == {0.0, 1.0}
+
+
+def surface_and_region(region=None, rounding=None):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(30, D))
+    if rounding is not None:
+        x = rounding.snap(x)
+    y = np.sum((x - 0.4) ** 2 * [10.0, 1, 1, 1, 0.1], axis=1)
+    history = History(x, y, rounding=rounding, proposals=(Proposal("design"),) * len(y))
+    place = (region or TrustRegion(first_side=0.3)).at(history)
+    (surface,) = FullSpaceGP().fit(place.history, (0, 0), {}).surfaces
+    return surface, place.around(surface, rng), rng
+
+
+def test_box_holds_its_centre_its_samples_and_what_is_projected():
+    surface, box, rng = surface_and_region()
+    assert np.all(box.contains(surface.promising[:1]))
+    samples = box.sample(200, rng)
+    assert np.all(box.contains(samples))
+    anywhere = rng.uniform(-1.0, 2.0, size=(200, D))
+    projected = box.project(anywhere)
+    assert np.all(box.contains(projected))
+    assert np.all((projected >= 0.0) & (projected <= 1.0))
+    np.testing.assert_array_equal(box.project(projected), projected)
+    # Nothing of the box is nearer than the projection.
+    ways = np.linalg.norm(anywhere[:, None] - samples, axis=2).min(axis=1)
+    assert np.all(np.linalg.norm(anywhere - projected, axis=1) <= ways + 1e-12)
+
+
+def test_sides_follow_the_lengthscales_and_their_mean_is_the_side():
+    surface, box, _ = surface_and_region(TrustRegion(first_side=1e-3, least_side=1e-4))
+    sides = box.upper - box.lower  # so small that the cube cuts none of them
+    np.testing.assert_allclose(np.exp(np.mean(np.log(sides))), 1e-3)
+    np.testing.assert_allclose(sides / sides[0], surface.lengthscale / surface.lengthscale[0])
+
+
+def test_discrete_coordinates_are_free_in_the_smallest_box():
+    discrete = np.array([True, False, False, False, True])
+    rounding = Rounding(discrete, lambda x: np.where(discrete, np.round(x), x))
+    region = TrustRegion(first_side=1e-3, least_side=1e-4)
+    _, box, rng = surface_and_region(region, rounding)
+    samples = rounding.snap(box.sample(500, rng))
+    assert np.all(np.ptp(samples[:, discrete], axis=0) == 1.0)
+    assert np.all(np.ptp(samples[:, ~discrete], axis=0) < 0.01)
+
+
+def test_samples_move_few_coordinates_and_at_least_one():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(20, 60))
+    history = History(x, np.sum((x - 0.4) ** 2, axis=1))
+    place = TrustRegion(n_moved=10).at(history)
+    (surface,) = FullSpaceGP().fit(place.history, (0, 0), {}).surfaces
+    moved = np.sum(place.around(surface, rng).sample(300, rng) != surface.promising[0], axis=1)
+    assert moved.min() >= 1
+    assert 9.0 < moved.mean() < 12.0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"n_failures": 0}, {"n_data": 0}, {"least_side": 0.0}, {"first_side": 0.1, "least_side": 0.2}],
+)
+def test_settings_that_make_no_sense_are_refused(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        TrustRegion(**settings)
