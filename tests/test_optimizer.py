@@ -160,7 +160,10 @@ def test_spaces_of_every_kind(space):
         ),
         ({"space": BOUNDS, "n_initial": 0}, "n_initial = 0: expected a whole number of at least 1"),
         ({"space": BOUNDS, "seed": -1}, "seed = -1: expected a whole number of at least 0"),
-        ({"space": BOUNDS, "initial": "grid"}, "initial = 'grid': expected one of sobol, uniform"),
+        (
+            {"space": BOUNDS, "initial": "grid"},
+            "initial = 'grid': expected one of centre, sobol, uniform",
+        ),
     ],
 )
 def test_misuse_is_named(arguments, message):

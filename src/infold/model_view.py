@@ -98,9 +98,9 @@ class ModelView:
         Where values were transformed it is that of values around the median.
         """
         outputs = self.fitted.outputs
-        deviation = np.sqrt(float(self.fitted.noise))
-        _, spread = outputs.spread(np.median(self.fitted.targets), deviation)
-        return float(spread) ** 2
+        deviation = np.sqrt([float(self.fitted.noise)])
+        _, spread = outputs.spread(np.array([np.median(self.fitted.targets)]), deviation)
+        return float(spread[0]) ** 2
 
     def best(self) -> tuple[Point, float]:
         """Return the evaluated point that is predicted to be the best, and the prediction."""

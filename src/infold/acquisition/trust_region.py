@@ -79,7 +79,7 @@ class TrustRegion:
     """Gain that counts as a success, relative to how far the last values are above the best."""
     n_moved: int = 20
     """Coordinates in which a candidate differs from the best point, in the mean."""
-    n_data: int = 1000
+    n_data: int = 500
     """Most evaluations that the model is fitted to."""
 
     def __post_init__(self) -> None:

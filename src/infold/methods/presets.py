@@ -118,6 +118,8 @@ def by_name(name: str, **given: Any) -> Method:
     acquisition = given.get("acquisition")
     if isinstance(acquisition, str):
         given["acquisition"] = functions.by_name(acquisition)
+    if "noise" in given:
+        given["noise"] = _checks.variance_of("noise", given["noise"])
     made = settings.changed(method, given)
     for key in given.keys() - set(settings.names(made)) - {"acquisition"}:
         raise ValueError(f"{key} = {given[key]!r}: {acquisition or 'ei'} has no such setting")

@@ -6,7 +6,6 @@ values.
 """
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,8 +53,8 @@ class FullSpaceGP:
 
     def __post_init__(self) -> None:
         _checks.at_least("warm_training_iterations", self.warm_training_iterations, 1)
-        if self.noise is not None and not (math.isfinite(self.noise) and self.noise >= 0.0):
-            raise ValueError(f"noise = {self.noise}: expected a variance, 0 or more, or None")
+        if self.noise is not None:
+            _checks.variance_of("noise", self.noise)
 
     @property
     def gp(self) -> Regression:
@@ -114,7 +113,8 @@ class FullSpaceGP:
         """Return the known variance of the noise as the transform leaves it around the median."""
         if self.noise is None:
             return None
-        return self.noise * float(np.exp(2.0 * outputs.log_slope(np.median(values))))
+        slope = np.exp(outputs.log_slope(np.array([np.median(values)])))
+        return self.noise * float(slope[0]) ** 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -183,7 +183,7 @@ _predict_with_gradients = jax.jit(regression.predict_with_gradients, static_argn
 
 
 _LEAST_EXTENT = 1e-6
-_OTHER = 1.3  # factor between the deviations of data that are others than before
+_OTHER = 1.3  # factor between the numbers, or the deviations, of data that are others than before
 
 
 def _summary(y: np.ndarray, outputs: PowerTransform | Standardization) -> np.ndarray:
@@ -199,4 +199,4 @@ def _is_other(
     if known is None or known.shape != (2,):
         return False
     n, deviation = _summary(y, outputs)
-    return bool(n < known[0] or not 1.0 / _OTHER < deviation / known[1] < _OTHER)
+    return bool(_OTHER * n < known[0] or not 1.0 / _OTHER < deviation / known[1] < _OTHER)

@@ -11,7 +11,7 @@ The parameter vector that training sees holds the logarithms of these, in this o
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import jax
@@ -85,6 +85,7 @@ def unflatten(settings: Regression, dimension: int, flat: Float[Array, " p"]) ->
 
 
 _SHORTEST = 1e-2  # lengthscale
+_ANEW = 30  # most quasi-Newton steps of a fresh start beside a warm one
 # Densities in lengthscale and noise themselves, not in their logarithms, so that these enter once
 # more (C. Hvarfner et al., ICML 2024). The location of the lengthscale grows with D.
 _LENGTHSCALE_LOCATION = math.sqrt(2.0)
@@ -203,7 +204,7 @@ def fit(
     fresh[:dimension] += log_extent
     starts = [start_from(fresh, warm, curvature, warm_iterations)]
     if anew:
-        starts.append(start_from(fresh, None, None))
+        starts.append(replace(start_from(fresh, None, None), max_iterations=_ANEW))
     lower, upper = parameter_bounds(settings, dimension, noise)
     lower[:dimension] += log_extent
     return train(
