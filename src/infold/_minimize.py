@@ -107,7 +107,7 @@ def minimize(
     bounds: object = None,
     *,
     method: str | Method | None = None,
-    n_features: int | None = None,
+    n_features: int | str | None = None,
     acquisition: str | None = None,
     noise: float | None = None,
     n_initial: int | None = None,
@@ -138,7 +138,8 @@ def minimize(
         bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`;
             not needed to resume.
         method: a name from `infold.methods.NAMES`, or a method; default "auto".
-        n_features: dimension of the feature space; default min(10, D // 2), at least 1.
+        n_features: dimension of the feature space, or "auto" for the number that predicts the next
+            evaluations best; default min(10, D // 2), at least 1.
         acquisition: "ei" (the default), "pi" or "ucb".
         noise: variance of the noise of an evaluation, 0 where there is none; learned when None.
         n_initial: evaluations before the model is used; default 10.

@@ -35,7 +35,7 @@ class Optimizer(RunView):
         space: object,
         *,
         method: str | Method = methods.DEFAULT,
-        n_features: int | None = None,
+        n_features: int | str | None = None,
         acquisition: str | None = None,
         noise: float | None = None,
         n_initial: int = 10,
@@ -47,7 +47,8 @@ class Optimizer(RunView):
         Args:
             space: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`.
             method: a name from `infold.methods.NAMES`, or a method.
-            n_features: dimension of the feature space; default min(10, D // 2), at least 1.
+            n_features: dimension of the feature space, or "auto" for the number that predicts the
+                next evaluations best; default min(10, D // 2), at least 1.
             acquisition: "ei" (the default), "pi" or "ucb".
             noise: variance of the noise of an evaluation, 0 where there is none; learned when None.
             n_initial: evaluations before the model is used; those told without asking count.
@@ -59,7 +60,7 @@ class Optimizer(RunView):
         self.space = Space.of(space)
         if isinstance(method, type):
             raise ValueError(f"method = {method!r}: expected {method.__name__}(), not its class")
-        if n_features is not None:
+        if n_features is not None and n_features != "auto":
             n_features = _checks.at_least("n_features", n_features, 1)
         if acquisition is not None:
             _checks.one_of("acquisition", acquisition, functions.NAMES)

@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,8 +9,19 @@ Method = Annotated[
     typer.Option(help="How points are chosen; `infold methods` lists the ways.  \\[default: auto]"),
 ]
 Acquisition = Annotated[str | None, typer.Option(help="ei, pi or ucb.  \\[default: ei]")]
+
+
+def _number_or_auto(text: str) -> int | str:
+    return text if text == "auto" else int(text)
+
+
 Features = Annotated[
-    int | None, typer.Option(help="Dimension of the feature space.  \\[default: min(10, D // 2)]")
+    Any,
+    typer.Option(
+        help="Dimension of the feature space, or auto.  \\[default: min(10, D // 2)]",
+        metavar="INTEGER",
+        parser=_number_or_auto,
+    ),
 ]
 Noise = Annotated[
     float | None,

@@ -60,7 +60,7 @@ class InfoldSampler(BaseSampler):
         self,
         *,
         method: str | Method = methods.DEFAULT,
-        n_features: int | None = None,
+        n_features: int | str | None = None,
         acquisition: str | None = None,
         noise: float | None = None,
         n_startup_trials: int = 10,
@@ -73,7 +73,8 @@ class InfoldSampler(BaseSampler):
         """
         Args:
             method: a name from `infold.methods.NAMES`, or a method.
-            n_features: dimension of the feature space, never more than D; default min(10, D // 2).
+            n_features: dimension of the feature space, never more than D, or "auto" for the number
+                that predicts the next trials best; default min(10, D // 2).
             acquisition: "ei" (the default), "pi" or "ucb".
             noise: variance of the noise of a trial's value, 0 where there is none; learned when
                 None.

@@ -162,10 +162,10 @@ def check_dimension(method: Method, dimension: int) -> None:
 def with_features_in(method: Method, dimension: int) -> Method:
     """Return the method with no more features than there are inputs."""
     wanted = _n_features(method)
-    if wanted is None or wanted <= dimension:
+    if not isinstance(wanted, int) or wanted <= dimension:
         return method
     return settings.changed(method, {"n_features": dimension})
 
 
-def _n_features(method: Method) -> int | None:
+def _n_features(method: Method) -> int | str | None:
     return getattr(getattr(method, "model", None), "n_features", None)

@@ -209,10 +209,15 @@ def best_first(y: Float[np.ndarray, " n"]) -> np.ndarray:
     return np.argsort(y)[:N_PROMISING]
 
 
-def features(n_features: int | None, dimension: int) -> int:
-    """Return the dimension of the feature space: as asked for, or min(10, D // 2), at least 1."""
-    if n_features is not None and n_features > dimension:
+def features(n_features: int | str | None, dimension: int) -> int:
+    """Return the dimension of the feature space: as asked for, or min(10, D // 2), at least 1.
+
+    Where it is to be chosen by what the evaluations say, this is the number before they do.
+    """
+    if not isinstance(n_features, int):
+        return max(1, min(10, dimension // 2))
+    if n_features > dimension:
         raise ValueError(
             f"n_features = {n_features}: expected at most the dimension of the space, {dimension}"
         )
-    return n_features or max(1, min(10, dimension // 2))
+    return n_features

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import jax
@@ -23,6 +23,7 @@ from infold.models.base import (
     features,
     kept_array,
 )
+from infold.models.dimension import AUTO, n_features_for
 from infold.models.joint import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
 from infold.models.joint.fit import evaluate
 from infold.models.joint.joint import JointPosterior
@@ -45,8 +46,8 @@ class LearnedFeatures:
     has_decoder: ClassVar[bool] = True
     decoder: str = "full"
     """full, hierarchical or shared."""
-    n_features: int | None = None
-    """d; None: min(10, D // 2), at least 1."""
+    n_features: int | str | None = None
+    """d; None: min(10, D // 2), at least 1; "auto": what predicts the next evaluations best."""
     hidden: tuple[int, ...] = (20,)
     """Units of the encoder's hidden layers."""
     orthogonal: bool = False
@@ -72,7 +73,7 @@ class LearnedFeatures:
             )
         for name in ("training_iterations", "warm_training_iterations", "restart_every"):
             _checks.at_least(name, getattr(self, name), 1)
-        if self.n_features is not None:
+        if self.n_features is not None and self.n_features != AUTO:
             _checks.at_least("n_features", self.n_features, 1)
         object.__setattr__(self, "hidden", tuple(self.hidden))
 
@@ -92,6 +93,9 @@ class LearnedFeatures:
     @float64
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedFeatures":
         """Train from the last parameters, at times from fresh ones too; the likelier win."""
+        if self.n_features == AUTO:
+            d, choice = n_features_for(self, history, key[0], state)
+            return replace(replace(self, n_features=d).fit(history, key, state), choice=choice)
         model = self.joint_model(history.dimension)
         warm = kept_array(state, "parameters")
         expected = (joint.n_parameters(model, history.dimension),)
@@ -140,13 +144,16 @@ class FittedFeatures(FittedByLikelihood):
     fit: Fit
     restarted: float
     """Evaluations there were at the last fresh start."""
+    choice: Float[np.ndarray, " 2"] | None = None
+    """When the number of features was chosen, and which it is, where it was chosen."""
 
     stream: ClassVar[tuple[int, ...]] = (3,)
     has_features: ClassVar[bool] = True
 
     @property
     def state(self) -> State:
-        return {**super().state, "restarted": np.asarray(self.restarted)}
+        state = {**super().state, "restarted": np.asarray(self.restarted)}
+        return state if self.choice is None else {**state, "choice": self.choice}
 
     @functools.cached_property
     def surface(self) -> "FeatureSurface":
@@ -198,7 +205,8 @@ class FittedFeatures(FittedByLikelihood):
 
     def describe(self) -> dict[str, Any]:
         spread = float(np.mean(np.std(self.surface.data, axis=0)))
-        return {**super().describe(), "feature_spread": spread}
+        n_features = self.surface.data.shape[1]
+        return {**super().describe(), "feature_spread": spread, "n_features": n_features}
 
 
 @dataclass(eq=False, kw_only=True)

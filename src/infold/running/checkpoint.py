@@ -170,7 +170,9 @@ def _settings(optimizer: Optimizer) -> dict[str, Any]:
     model: Any = getattr(optimizer.method, "model", None)
     n_features = None
     if hasattr(model, "n_features"):
-        n_features = features(model.n_features, optimizer.space.dimension)
+        n_features = model.n_features
+        if n_features != "auto":
+            n_features = features(n_features, optimizer.space.dimension)
     return {
         "method": methods.name_of(optimizer.method),
         "n_features": n_features,
