@@ -85,11 +85,14 @@ def run(
                 given["method"] = methods.by_name(
                     name, acquisition=acquisition, n_features=features, **extra
                 )
+            prefers = getattr(given["method"], "initial", None)
+            # The paper's methods begin as in the paper.
+            initial_points = prefers if prefers == "centre" else "uniform"
             opened = open_run(
                 out,
                 space=[(0.0, 1.0)] * objective.dimension,
                 given=given,
-                defaults={"initial": "uniform", "seed": 0},
+                defaults={"initial": initial_points, "seed": 0},
             )
             kept = stack.enter_context(opened)
         optimizer = kept.optimizer

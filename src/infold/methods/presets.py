@@ -51,7 +51,7 @@ class _Preset(NamedTuple):
 
 _BLOCKS = "learned features, decoder in blocks of 3"
 _PRESETS: dict[str, _Preset] = {
-    "auto": _Preset("the default", auto),
+    "auto": _Preset("GPs on all inputs, in a trust region around the best point (default)", auto),
     "mgpc": _Preset(
         "learned features, full decoder, Lipschitz constraint", lambda: _learned("mgpc", "full")
     ),
