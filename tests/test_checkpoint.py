@@ -175,7 +175,7 @@ def test_given_settings_that_contradict_a_checkpoint_are_an_error(tmp_path, name
 def test_features_are_compared_with_what_the_run_has(tmp_path):
     path = tmp_path / "run.jsonl"
     bounds = [(0.0, 1.0)] * 8
-    run(path, 2, bounds=bounds, seed=0)
+    run(path, 2, bounds=bounds, method="mgpc", seed=0)
     assert run(path, 3, bounds=None, n_features=4).nfev == 1  # the default for 8 parameters
     with pytest.raises(ValueError, match=r"n_features = 3: .* holds a run with n_features = 4"):
         run(path, 4, bounds=None, n_features=3)

@@ -47,7 +47,7 @@ def test_history_has_proposals_of_evaluated_and_then_of_pending_points():
     np.testing.assert_array_equal(history.x[:, 0], [0.1, 0.2, 0.3])
     np.testing.assert_array_equal(history.pending, [SPACE.encode(point(0.4))])
     assert history.proposals == (
-        Proposal("", {}),
+        Proposal("design", {}),
         Proposal("wide/replaced", {"a": 1}),
         Proposal("", {}),
         Proposal("random", {"b": 2}),

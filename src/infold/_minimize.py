@@ -70,7 +70,7 @@ class Result(OptimizeResult):
             fields["noise"] = self.get("noise")
             fields["fun_model"] = self.get("fun_model")
             fields["x_model"] = _short(self.get("x_model"))
-        width = max(map(len, fields))
+        width = max(8, *map(len, fields))
         return "\n".join(f"{name:>{width}}: {value}" for name, value in fields.items())
 
     @property

@@ -70,7 +70,8 @@ class Optimizer(RunView):
         # Too many features are an error now, not at the first suggestion.
         methods.check_dimension(self.method, self.space.dimension)
         self.n_initial = _checks.at_least("n_initial", n_initial, 1)
-        initial = initial or getattr(self.method, "initial", "sobol")
+        if initial is None:
+            initial = getattr(self.method, "initial", "sobol")
         self._design = RandomSearch(design=_checks.one_of("initial", initial, DESIGNS))
         self.seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
         self.direction = _checks.one_of("direction", direction, DIRECTIONS)

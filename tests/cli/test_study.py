@@ -82,11 +82,11 @@ def test_an_interrupted_sweep_says_how_to_continue_and_leaves_no_process_behind(
         (["reproduce", "nonesuch"], "problem = 'nonesuch': expected one of rosenbrock-linear"),
         (
             ["reproduce", "thomson", "--methods", "mgpc,nonesuch"],
-            "--methods 'nonesuch': expected one of mgpc",
+            "--methods 'nonesuch': expected one of auto",
         ),
         (
             ["reproduce", "thomson", "--methods", "random+free"],
-            "--methods 'random+free': expected one of mgpc",
+            "--methods 'random+free': expected one of auto",
         ),
         (
             ["reproduce", "thomson", "--acquisitions", "lucky"],

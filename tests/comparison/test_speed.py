@@ -110,7 +110,7 @@ def test_figure_leaves_out_what_was_not_measured(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--methods", "mgpx"], "--methods 'mgpx': expected one of mgpc"),
+        (["--methods", "mgpx"], "--methods 'mgpx': expected one of auto"),
         (["--peers", "gp"], "--peers 'gp': expected one of botorch"),
         (["--evaluations", "30,x"], "--evaluations '30,x': expected positive whole numbers"),
         (["--repeats", "0"], "--repeats 0: expected a whole number of at least 1"),

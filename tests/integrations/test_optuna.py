@@ -428,7 +428,7 @@ def test_misuse_is_reported():
         InfoldSampler(n_startup_trials=0)
     with pytest.raises(ValueError, match="max_running_seconds = 0"):
         InfoldSampler(max_running_seconds=0)
-    with pytest.raises(ValueError, match="n_features and acquisition go with the name"):
+    with pytest.raises(ValueError, match="acquisition: settings go with the name"):
         InfoldSampler(method=by_name("mgpc"), acquisition="pi")
 
 

@@ -374,7 +374,7 @@ def test_one_compilation_per_bucket_and_program(rng):
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("mgpd", {}, "method = 'mgpd': expected one of mgpc, mgp"),
+        ("mgpd", {}, "method = 'mgpd': expected one of auto, mgpc"),
         ("random", {"n_features": 3}, "setting of random = 'n_features': expected one of design"),
         ("mgpc", {"acquisition": "kg"}, "acquisition = 'kg': expected one of ei, pi, ucb"),
         ("mgpc", {"n_features": 0}, "n_features = 0: expected a whole number of at least 1"),

@@ -1,8 +1,8 @@
 """Suggestions do not change unnoticed: the first ones of every method on several histories.
 
 `tests/data/suggestions.json` has them as the library gave them before its methods became one loop,
-apart from the cases of `_SINCE`. To renew it after a change that is meant to change suggestions:
-`python -m tests.methods.test_recorded`.
+apart from the cases of `_SINCE` and those of `auto`. To renew it after a change that is meant to
+change suggestions: `python -m tests.methods.test_recorded`.
 """
 
 import json
@@ -47,7 +47,7 @@ _CASES = [f"{name}-{history}" for name in _NAMES for history in _HISTORIES]
 
 def cheap(name: str) -> methods.Method:
     settings = {"n_candidates": 64, "n_starts": 8, "search_iterations": 5}
-    if name != "full_space":
+    if name not in ("auto", "full_space"):
         settings["n_features"] = 3
     if "mgp" in name:
         settings |= {"training_iterations": 5, "warm_training_iterations": 3, "restart_every": 4}
