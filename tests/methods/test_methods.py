@@ -375,7 +375,7 @@ def test_one_compilation_per_bucket_and_program(rng):
     ("name", "settings", "message"),
     [
         ("mgpd", {}, "method = 'mgpd': expected one of auto, mgpc"),
-        ("random", {"n_features": 3}, "setting of random = 'n_features': expected one of design"),
+        ("random", {"n_features": 3}, "n_features = 3: the method random has no such setting"),
         ("mgpc", {"acquisition": "kg"}, "acquisition = 'kg': expected one of ei, pi, ucb"),
         ("mgpc", {"n_features": 0}, "n_features = 0: expected a whole number of at least 1"),
         ("mgpc", {"solver": "newton"}, "setting of mgpc = 'solver': expected one of"),

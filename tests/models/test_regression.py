@@ -10,6 +10,7 @@ pytestmark = pytest.mark.usefixtures("x64")
 
 FULL_SPACE = Regression(scaled_priors=True, learn_variance=False)
 PLAIN = Regression()
+EXTENT = np.array([0.1, 0.1, 1.0, 0.5])
 
 
 def problem(rng, n=15, dimension=4):
@@ -27,17 +28,20 @@ def test_plain_objective_is_the_log_density_of_the_data(rng):
     )
 
 
-def test_priors_are_log_normal_densities_in_lengthscale_and_noise(rng):
+@pytest.mark.parametrize(("extent", "prior"), [(np.ones(4), (-4.0, 1.0)), (EXTENT, (-9.0, 2.0))])
+def test_priors_are_log_normal_densities_in_lengthscale_and_noise(extent, prior, rng):
+    """Lengthscales are in units of how far the inputs reach."""
     x, y = problem(rng)
-    data = regression.make_data(x, y)
+    data = regression.make_data(x, y, extent=extent, noise_prior=prior)
     values = []
     for ell, noise in (([0.5, 1.0, 2.0, 0.7], 0.03), ([3.0, 0.2, 1.0, 1.1], 0.2)):
         covariance = laws.matern52(x, x, np.array(ell)) + noise * np.eye(15)
         inverse = np.linalg.inv(covariance)
         mean = inverse.sum(axis=0) @ y / inverse.sum()
         expected = multivariate_normal(np.full(15, mean), covariance).logpdf(y)
-        expected += lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2) + np.log(4) / 2)).logpdf(ell).sum()
-        expected += lognorm(1.0, scale=np.exp(-4.0)).logpdf(noise)
+        of_lengthscale = lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2) + np.log(4) / 2))
+        expected += of_lengthscale.logpdf(ell / extent).sum()
+        expected += lognorm(prior[1], scale=np.exp(prior[0])).logpdf(noise)
         values.append(
             (float(regression.infer(FULL_SPACE, np.log([*ell, noise]), data)[0]), expected)
         )
@@ -46,7 +50,8 @@ def test_priors_are_log_normal_densities_in_lengthscale_and_noise(rng):
 
 
 def test_initial_parameters_are_the_modes_of_the_priors():
-    flat = regression.initial_params(FULL_SPACE, 60)
+    data = regression.make_data(np.zeros((1, 60)), np.zeros(1))
+    flat = regression.initial_params(FULL_SPACE, data)
     grid = np.linspace(flat[0] - 1, flat[0] + 1, 2001)
     density = lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2) + np.log(60) / 2)).pdf(np.exp(grid))
     assert grid[np.argmax(density)] == pytest.approx(flat[0], abs=2e-3)
@@ -55,9 +60,8 @@ def test_initial_parameters_are_the_modes_of_the_priors():
 @pytest.mark.parametrize("settings", [PLAIN, FULL_SPACE])
 def test_gradient_matches_finite_differences(settings, rng):
     data = regression.make_data(*problem(rng), size=20)
-    flat = regression.initial_params(settings, 4) + 0.1 * rng.normal(
-        size=len(regression.initial_params(settings, 4))
-    )
+    flat = regression.initial_params(settings, data)
+    flat = flat + 0.1 * rng.normal(size=len(flat))
     gradient = np.asarray(regression.evaluate(settings, flat, data)[1])
 
     def f(flat):
@@ -72,7 +76,8 @@ def test_gradient_matches_finite_differences(settings, rng):
 @pytest.mark.parametrize("settings", [PLAIN, FULL_SPACE])
 def test_padded_and_unpadded_agree(settings, rng):
     x, y = problem(rng)
-    flat, z = regression.initial_params(settings, 4), rng.uniform(size=(3, 4))
+    flat = regression.initial_params(settings, regression.make_data(x, y))
+    z = rng.uniform(size=(3, 4))
     results = []
     for size in (15, 64):
         data = regression.make_data(x, y, size=size)
@@ -85,7 +90,7 @@ def test_padded_and_unpadded_agree(settings, rng):
 @pytest.mark.parametrize("settings", [PLAIN, FULL_SPACE])
 def test_leave_one_out_is_the_prediction_from_the_other_points(settings, rng):
     x, y = problem(rng)
-    flat = regression.initial_params(settings, 4)
+    flat = regression.initial_params(settings, regression.make_data(x, y))
     _, posterior = regression.infer(settings, flat, regression.make_data(x, y, size=20))
     mean, variance = regression.leave_one_out(settings, posterior)
     for i in range(15):

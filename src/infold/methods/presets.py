@@ -81,6 +81,7 @@ _PRESETS: dict[str, _Preset] = {
     ),
     "random": _Preset("a Sobol sequence, no model", RandomSearch),
 }
+_ARGUMENTS = ("n_features", "acquisition", "noise")  # of `Optimizer` that some methods have
 NAMES = tuple(_PRESETS)
 DEFAULT = "auto"
 """What is used where the caller does not say."""
@@ -110,7 +111,11 @@ def by_name(name: str, **given: Any) -> Method:
     """
     known = settings_of(name)
     given = {key: value for key, value in given.items() if value is not None}
-    for key in given:
+    for key, value in given.items():
+        if key in _ARGUMENTS and key not in known:
+            raise ValueError(
+                f"{key} = {_checks.shown(value)}: the method {name} has no such setting"
+            )
         _checks.one_of(f"setting of {name}", key, known)
     preset = _PRESETS[name]
     required = {key: given.pop(key, None) for key in preset.required}

@@ -62,7 +62,6 @@ class FullSpaceGP:
         return Regression(
             scaled_priors=self.scaled_priors,
             learn_variance=not self.scaled_priors,
-            noise_prior=self.noise_prior,
             least_noise=self.least_noise,
         )
 
@@ -73,7 +72,10 @@ class FullSpaceGP:
         outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
         y = outputs.apply(values)
         size = padding.bucket_size(len(y) + len(history.pending))
-        data = jax.device_put(regression.make_data(history.x, y, size, self._extent(history)))
+        data = regression.make_data(
+            history.x, y, size, extent=self._extent(history), noise_prior=self.noise_prior
+        )
+        data = jax.device_put(data)
         trained = regression.fit(
             self.gp,
             data,
@@ -161,7 +163,10 @@ class FittedGP(FittedByLikelihood):
         return len(self.trained.posterior.data.y)
 
     def _infer(self, x: np.ndarray, y: np.ndarray, size: int) -> RegressionPosterior:
-        data = regression.make_data(x, y, size, self.trained.posterior.data.extent)
+        before = self.trained.posterior.data
+        data = regression.make_data(
+            x, y, size, extent=before.extent, noise_prior=before.noise_prior
+        )
         return regression.evaluate(self.gp, self.trained.flat, data)[2]
 
     def _leave_one_out(self) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ The parameter vector that training sees holds the logarithms of these, in this o
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -34,8 +35,6 @@ class Regression:
     """Put log-normal priors on lengthscales, growing with √D, and on the noise; fit the mean."""
     learn_variance: bool = True
     """Learn the signal variance; otherwise it is 1."""
-    noise_prior: tuple[float, float] = (-4.0, 1.0)
-    """Location and scale of the log-normal prior on the noise, where there are priors."""
     least_noise: float = 1e-6
     """Least noise variance."""
 
@@ -48,13 +47,17 @@ class RegressionData(NamedTuple):
     mask: Bool[Array, " n"]
     extent: Float[Array, " D"]
     """How far the inputs reach: the unit of the prior on the lengthscales."""
+    noise_prior: Float[Array, " 2"]
+    """Location and scale of the log-normal prior on the noise. Not static: each would compile."""
 
 
 def make_data(
     x: np.ndarray,
     y: np.ndarray,
     size: int | None = None,
+    *,
     extent: Array | None = None,
+    noise_prior: Sequence[float] | Array = (-4.0, 1.0),
 ) -> RegressionData:
     """Return `x` and `y` padded to `size` rows (default: the bucket of N).
 
@@ -66,6 +69,7 @@ def make_data(
         padding.pad_rows(y, size),
         padding.row_mask(len(x), size),
         np.ones(x.shape[1]) if extent is None else extent,
+        np.asarray(noise_prior, dtype=float),
     )
 
 
@@ -92,12 +96,12 @@ _LENGTHSCALE_LOCATION = math.sqrt(2.0)
 _LENGTHSCALE_SCALE = math.sqrt(3.0)
 
 
-def _log_log_normal(log_value: Array, location: float, scale: float) -> Array:
+def _log_log_normal(log_value: Array, location: Array | float, scale: Array | float) -> Array:
     """Return the sum of log-normal log densities at exp(log_value)."""
     return jnp.sum(
         -0.5 * ((log_value - location) / scale) ** 2
         - log_value
-        - math.log(scale * math.sqrt(2.0 * math.pi))
+        - jnp.log(scale * math.sqrt(2.0 * math.pi))
     )
 
 
@@ -126,7 +130,8 @@ def infer(
         value += _log_log_normal(
             flat[:dimension] - jnp.log(data.extent), location, _LENGTHSCALE_SCALE
         )
-        value += _log_log_normal(flat[dimension : dimension + 1], *settings.noise_prior)
+        log_noise = flat[dimension : dimension + 1]
+        value += _log_log_normal(log_noise, data.noise_prior[0], data.noise_prior[1])
     return value, RegressionPosterior(params, data, posterior)
 
 
@@ -144,16 +149,17 @@ def evaluate(
     return differentiate(lambda flat: infer(settings, flat, data), flat)
 
 
-def initial_params(settings: Regression, dimension: int) -> np.ndarray:
+def initial_params(settings: Regression, data: RegressionData) -> np.ndarray:
     """Return where training starts: the modes of the priors, or half the diagonal of the cube."""
+    dimension = data.x.shape[1]
     log_lengthscale = 0.5 * math.log(dimension) - math.log(2.0)
     log_noise = math.log(1e-2)
     if settings.scaled_priors:
         log_lengthscale = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension) - _LENGTHSCALE_SCALE**2
-        location, scale = settings.noise_prior
+        location, scale = np.asarray(data.noise_prior)
         log_noise = location - scale**2
     return np.append(
-        np.full(dimension, log_lengthscale), [log_noise, 0.0][: 1 + settings.learn_variance]
+        log_lengthscale + np.log(data.extent), [log_noise, 0.0][: 1 + settings.learn_variance]
     )
 
 
@@ -199,14 +205,12 @@ def fit(
         anew: train from a fresh start too, and take the better of the two.
     """
     dimension = data.x.shape[1]
-    fresh = initial_params(settings, dimension)
-    log_extent = np.log(data.extent)
-    fresh[:dimension] += log_extent
+    fresh = initial_params(settings, data)
     starts = [start_from(fresh, warm, curvature, warm_iterations)]
     if anew:
         starts.append(replace(start_from(fresh, None, None), max_iterations=_ANEW))
     lower, upper = parameter_bounds(settings, dimension, noise)
-    lower[:dimension] += log_extent
+    lower[:dimension] += np.log(data.extent)
     return train(
         lambda flat: evaluate(settings, flat, data),
         starts,
