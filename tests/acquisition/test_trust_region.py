@@ -1,5 +1,7 @@
 """The trust region: a function of the history, whatever the units of the values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,6 +36,21 @@ def test_failures_halve_and_successes_double_up_to_the_first_side():
     assert region.size(history_of([*stuck, 0.5, 0.2])).side == 0.8
     assert region.size(history_of([*stuck, 0.5, 3.0, 0.2])).side == 0.4
     assert region.size(history_of([*stuck, *0.5 * falling(20)])).side == 0.8
+
+
+def in_batches(y, q):
+    """The values of batches of q, none of which knew those of its own."""
+    proposals = tuple(Proposal("", {"known": i - i % q}) for i in range(len(y)))
+    return replace(history_of(y), proposals=proposals)
+
+
+def test_batch_halves_the_region_once_and_not_where_it_had_a_success():
+    region = TrustRegion(n_failures=3)
+    assert region.size(in_batches([1.0] + [2.0] * 15, 8)).side == 0.4  # the first was a success
+    assert region.size(in_batches([1.0] + [2.0] * 23, 8)).side == 0.2
+    assert region.size(history_of([1.0] + [2.0] * 23)).side < 0.01
+    better = [1.0] + [2.0] * 7 + [2.0, 0.5] + [2.0] * 6
+    assert region.size(in_batches(better, 8)).side == 0.8
 
 
 def test_next_to_nothing_is_no_success():

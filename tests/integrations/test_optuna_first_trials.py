@@ -91,6 +91,19 @@ def test_region_does_not_shrink_for_trials_that_no_model_chose():
     assert [proposal.by for proposal in seen.history.proposals] == [*["design"] * 3, "", "user"]
 
 
+def test_trials_that_ran_at_once_did_not_know_each_other():
+    study = optuna.create_study(sampler=InfoldSampler(seed=0, n_startup_trials=1))
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    study.tell(study.ask(space), 1.0)
+    batch = [study.ask(space) for _ in range(3)]
+    for trial in batch:
+        study.tell(trial, 2.0)
+    coding = Coding(space)
+    start = study.trials[0].datetime_start
+    seen = look(study.trials, 1.0, coding, Memory("", coding), oldest=start, n_design=1)
+    assert [p.diagnostics["known"] for p in seen.history.proposals] == [0, 1, 1, 1]
+
+
 def test_known_noise_is_taken_and_nonsense_is_refused():
     InfoldSampler(noise=0)
     with pytest.raises(ValueError, match="noise = 'much'"):

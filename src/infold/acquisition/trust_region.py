@@ -99,17 +99,21 @@ class TrustRegion:
     def size(self, history: History) -> Size:
         """Return the size of the region, from successes and failures so far.
 
-        Points that somebody else chose, such as those of an initial design, are neither.
+        Points that somebody else chose, such as those of an initial design, are neither. Nor are
+        those that were chosen, as one of many at once, before the last change was known: of a batch
+        without a better value several count, but they halve the region once.
         """
         side = self.first_side
         restarts = successes = failures = 0
-        for better, proposal in zip(
-            self._successes(history).tolist(), history.proposals, strict=False
-        ):
-            if proposal.by in OTHERS:
+        changed = 0  # evaluations there were at the last success or change of the side
+        for i, better in enumerate(self._successes(history).tolist()):
+            proposal = history.proposals[i]
+            if proposal.by in OTHERS or proposal.diagnostics.get("known", i) < changed:
                 continue
             successes = successes + 1 if better else 0
             failures = 0 if better else failures + 1
+            if better or failures == self.n_failures:
+                changed = i + 1
             if successes == self.n_successes:
                 side = min(2.0 * side, self.first_side)
                 successes = 0

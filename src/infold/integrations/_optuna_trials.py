@@ -1,7 +1,8 @@
 """What a study's trials say, in the unit cube."""
 
 import math
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -223,7 +224,9 @@ def look(
     pending: list[Located] = []
     y = []
     pruned = []
-    proposals = []
+    by: list[str] = []
+    began: list[datetime | None] = []
+    ended: list[datetime | None] = []
     n_finished = 0
     n_usable = 0
     for trial in trials:
@@ -242,7 +245,9 @@ def look(
         if located is None:
             continue
         n_usable += with_value
-        proposals.append(Proposal("design" if n_usable <= n_design else private.chosen_by(trial)))
+        by.append("design" if n_usable <= n_design else private.chosen_by(trial))
+        began.append(trial.datetime_start)
+        ended.append(trial.datetime_complete)
         evaluated.append(located)
         y.append(_value(trial, sign))
         pruned.append(trial.state == TrialState.PRUNED)
@@ -252,10 +257,19 @@ def look(
         _finite(np.array(y), np.array(pruned, dtype=bool)),
         np.array([located.unit for located in pending]).reshape(-1, dimension),
         coding.space.rounding,
-        (*proposals, *(Proposal() for _ in pending)),
+        (*_proposals(by, began, ended), *(Proposal() for _ in pending)),
     )
     known = {located.identity for located in (*evaluated, *pending)} - memory.open_identities
     return Seen(history, frozenset(known), n_finished, n_usable)
+
+
+def _proposals(
+    by: list[str], began: list[datetime | None], ended: list[datetime | None]
+) -> Iterator[Proposal]:
+    """Yield who chose each trial, and how many others had ended by then."""
+    ends = sorted(end for end in ended if end is not None)
+    for who, start in zip(by, began, strict=True):
+        yield Proposal(who, {} if start is None else {"known": bisect_right(ends, start)})
 
 
 def _last_reported(trial: FrozenTrial) -> float | None:

@@ -83,6 +83,7 @@ class BayesianOptimization:
             return _random_points(history, q, key, cache)
         cache = dict(cache or {})
         clock = Stopwatch()
+        n_known = len(history.y)
         place = self.region.at(history)
         history = place.history
         points: list[np.ndarray] = []
@@ -92,7 +93,7 @@ class BayesianOptimization:
             with clock("fit"):
                 fitted, fallback = self._fit(history, key, kept_state(cache, "model"))
             cache["model"] = fitted.state
-            training = {**fitted.describe(), "fallback": fallback}
+            training = {**fitted.describe(), "fallback": fallback, "known": n_known}
             for i in range(q):
                 if i > 0:
                     clock = Stopwatch()
