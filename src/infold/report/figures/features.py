@@ -6,7 +6,8 @@
 | u1, u2 | `directions` | the two principal directions of the data, orthonormal |
 | z      | z_best + a u1 + b u2 | a place of the plane, with coordinates (a, b) |
 
-A ball of radius r around a datum at height h above the plane cuts it in a disc of radius √(r² - h²).
+A ball of radius r around a datum at height h above the plane cuts it in a disc of radius
+√(r² - h²).
 """
 
 from dataclasses import dataclass

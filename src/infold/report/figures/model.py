@@ -113,9 +113,10 @@ def _levels(parameter: Parameter) -> list[Any]:
 def _changed(subject: Subject, evaluation: int, name: str, level: Any) -> Any:
     """Return the point of an evaluation with another value of one parameter."""
     point = subject.evaluations[evaluation].point
-    changed = dict(point) if subject.space.named else list(point)
-    changed[name if subject.space.named else list(subject.space.parameters).index(name)] = level
-    return changed
+    if subject.space.named:
+        return {**point, name: level}
+    index = list(subject.space.parameters).index(name)
+    return [*point[:index], level, *point[index + 1 :]]
 
 
 def importance(subject: Subject) -> Importance | None:
