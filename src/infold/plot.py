@@ -151,12 +151,15 @@ def predictions(run: Any, *, ahead: bool = False, ax: "Axes | None" = None) -> "
     return ax
 
 
-def features(run: Any, *, layer: str = "mean", ax: "Axes | None" = None) -> "Axes":
+def features(
+    run: Any, *, layer: str = "mean", near: bool = False, ax: "Axes | None" = None
+) -> "Axes":
     """Draw the feature space: data, path and balls over the model in two principal directions.
 
     Args:
         run: a run whose method has features, such as `mgpc`.
         layer: what the colours show: "mean", "deviation" or "acquisition".
+        near: whether to draw only what is around the best point.
         ax: where to draw.
     """
     from infold import _checks
@@ -164,11 +167,12 @@ def features(run: Any, *, layer: str = "mean", ax: "Axes | None" = None) -> "Axe
     _checks.one_of("layer", layer, _LAYERS)
     found = _needed(_features.feature_map(subject_of(run)), "features")
     ax = _axes(ax, 6.0, 4.5)
-    values = _needed(getattr(found, layer), layer)
+    window = found.near if near else found.whole
+    values = _needed(getattr(window, layer), layer)
     finite = values[np.isfinite(values)]
     # An acquisition function falls for ever where nothing is to be gained.
     least = np.median(finite) if layer == "acquisition" else np.min(finite)
-    mesh = ax.pcolormesh(found.a, found.b, values, vmin=least, rasterized=True)
+    mesh = ax.pcolormesh(window.a, window.b, values, vmin=least, rasterized=True)
     ax.figure.colorbar(mesh, ax=ax, label=layer)
     if found.discs is not None:
         from matplotlib.patches import Circle
@@ -179,6 +183,7 @@ def features(run: Any, *, layer: str = "mean", ax: "Axes | None" = None) -> "Axe
     ax.plot(a, b, color="black", alpha=0.3, linewidth=0.6)
     ax.scatter(a, b, c=found.evaluations, cmap="Oranges", s=14, edgecolors="black")
     ax.set(xlabel="first principal direction", ylabel="second principal direction")
+    ax.set(xlim=(window.a[0], window.a[-1]), ylim=(window.b[0], window.b[-1]))
     return ax
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from infold.report.figures.convergence import Convergence, convergence
-from infold.report.figures.features import FeatureMap, feature_map
+from infold.report.figures.features import FeatureMap, Window, feature_map
 from infold.report.figures.model import (
     Predictions,
     Slice,
@@ -233,8 +233,13 @@ def _features(found: FeatureMap | None) -> dict[str, Any] | None:
             f" Circles are the Lipschitz balls that the plane cuts, {len(found.discs.radii)} of "
             f"{found.discs.n_balls}: the search stays within them."
         )
-    decoded = [row and [setting(value) for value in row] for row in found.decoded]
-    return {**plain(found), "decoded": decoded, "note": note}
+    windows = {"whole": _window(found.whole), "near": _window(found.near)}
+    return {**plain(found), **windows, "note": note}
+
+
+def _window(window: Window) -> dict[str, Any]:
+    decoded = [row and [setting(value) for value in row] for row in window.decoded]
+    return {**plain(window), "decoded": decoded}
 
 
 def _times_note(timed: Times) -> str:

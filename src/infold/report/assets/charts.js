@@ -42,7 +42,7 @@ function convergenceChart(data, limits) {
   const rows = c.value.map((value, i) => ({i, n: i + 1, value, best: c.best[i],
     by: c.proposed_by[i], error: data.errors[i]}));
   const scale = {zero: false, ...(limits ? {domain: limits, nice: false} : {})};
-  const x = number("n", "evaluation", {scale: {nice: false, zero: false},
+  const x = number("n", "evaluation", {scale: {nice: false, zero: false, domain: [0, rows.length + 1]},
     axis: {tickMinStep: 1, format: "d"}});
   const y = field => number(field, "value", {scale});
   const layers = [];
@@ -77,7 +77,7 @@ function tenthChart(data, count) {
   const rows = ranks.map(k => [t.evaluations[k], k]).flatMap(([i, k]) => names.map((name, p) => ({i, p, name, n: i + 1,
     at: t.positions[k][p], value: t.values[k], setting: t.settings[p][k]})));
   const y = {field: "name", type: "nominal", sort: names, title: null,
-    axis: {grid: true, domain: false, ticks: false, labelLimit: window.innerWidth < 720 ? 80 : 160}};
+    axis: {grid: true, domain: false, ticks: false, offset: 8, labelLimit: window.innerWidth < 720 ? 80 : 160}};
   const x = number("at", "place in the parameter's range, low to high",
     {scale: {domain: [0, 1]}, axis: {format: "%", grid: false, tickCount: 5}});
   const color = number("value", "value", {scale: {scheme: {name: "viridis", extent: [0, .85]},
@@ -85,14 +85,15 @@ function tenthChart(data, count) {
   const lit = "datum.i === chosen || (isValid(over.i) && datum.i === over.i[0])";
   const faded = "isValid(over.i) || chosen >= 0";
   return chart(names.length * 22, [
-    {mark: {type: "line", strokeJoin: "round"}, encoding: {x, y, color, order: {field: "p"},
+    {mark: {type: "line", strokeJoin: "round"}, encoding: {x, y, color: {...color, legend: null},
+      order: {field: "p"},
       detail: {field: "i"},
       opacity: {condition: [{test: lit, value: 1}, {test: faded, value: .12}], value: .5},
       strokeWidth: {condition: {test: lit, value: 3}, value: 1.3}}},
     {mark: {type: "circle"}, name: "points",
       params: [{name: "over", select: {type: "point", fields: ["i"], on: "pointerover",
         clear: "pointerout"}}],
-      encoding: {x, y, color, ...pickable([tip("name", "parameter"), tip("setting", "setting"),
+      encoding: {x, y, fill: color, ...pickable([tip("name", "parameter"), tip("setting", "setting"),
         tip("n", "evaluation"), tip("value", "value")], 30),
       opacity: {condition: [{test: lit, value: 1}, {test: faded, value: .15}], value: .8}}},
   ].map(layer => ({data: {values: rows}, ...layer})));
@@ -194,17 +195,17 @@ function evidenceChart(data) {
   ].map(layer => ({data: {values: rows}, ...layer})));
 }
 
-function featureChart(data, layer, width) {
-  const f = data.features, {a, b} = f, da = (a[1] - a[0]) / 2, db = (b[1] - b[0]) / 2;
+function featureChart(data, part, layer, width) {
+  const f = data.features, {a, b} = f[part], da = (a[1] - a[0]) / 2, db = (b[1] - b[0]) / 2;
   const cells = b.flatMap((v, r) => a.map((u, c) => ({cell: r * a.length + c, a0: u - da,
-    a1: u + 1.05 * da, b0: v - db, b1: v + 1.05 * db, z: f[layer][r][c]}))).filter(row => row.z !== null);
+    a1: u + 1.2 * da, b0: v - db, b1: v + 1.2 * db, z: f[part][layer][r][c]}))).filter(row => row.z !== null);
   const sorted = cells.map(row => row.z).sort((p, q) => p - q);
   const largest = sorted[sorted.length - 1];
   // An acquisition function falls for ever where nothing is to be gained.
   const least = layer === "acquisition" ? sorted[Math.floor(.5 * sorted.length)] : sorted[0];
   const spans = [[a[0] - da, a[a.length - 1] + da], [b[0] - db, b[b.length - 1] + db]];
   const [wide, tall] = spans.map(span => span[1] - span[0]);
-  const height = Math.max(220, Math.min(560, (width - 60) * tall / wide));
+  const height = Math.max(220, Math.min(640, (width - 60) * tall / wide));
   const scale = k => ({domain: spans[k], nice: false, zero: false});
   const x = field => number(field, "first principal direction", {scale: scale(0),
     axis: {grid: false}});
@@ -224,9 +225,9 @@ function featureChart(data, layer, width) {
         color: number("z", titles[layer], {legend: {gradientLength: 180, format: ".4~g"},
           scale: {scheme: "viridis", zero: false, nice: false, clamp: true, domain: [least, largest],
             reverse: layer === "mean" && data.direction === "minimize"}})}},
-    {data: {values: rims}, mark: {type: "line", color: "#fff", strokeWidth: 1.2, clip: true},
+    {data: {values: rims}, mark: {type: "line", color: "#fff", strokeWidth: 1, clip: true},
       encoding: {x: x("u"), y: y("v"), detail: {field: "d"}, order: {field: "t"},
-        opacity: {condition: {test: "balls", value: .8}, value: 0}}},
+        opacity: {condition: {test: "balls", value: .5}, value: 0}}},
     {data: {values: places}, mark: {type: "line", color: "#000", strokeWidth: .8, clip: true},
       encoding: {x: x("u"), y: y("v"), order: {field: "k"},
         opacity: {condition: {test: "path", value: .35}, value: 0}}},

@@ -188,9 +188,20 @@ function showPredictions() {
   }));
 }
 
+// The cell under the mouse, whatever dot or line is drawn over it; -1 beside the map.
+function cellAt(view, event) {
+  const {a, b} = DATA.features[at("part").value], origin = view.origin();
+  const frame = at("chart-features").querySelector("canvas").getBoundingClientRect();
+  const steps = [[a, "x", event.clientX - frame.left - origin[0]],
+    [b, "y", event.clientY - frame.top - origin[1]]].map(([centres, axis, pixel]) =>
+    Math.round((view.scale(axis).invert(pixel) - centres[0]) / (centres[1] - centres[0])));
+  const inside = steps.every((step, k) => step >= 0 && step < [a, b][k].length);
+  return inside ? steps[1] * a.length + steps[0] : -1;
+}
+
 function decode(cell) {
-  const f = DATA.features, row = Math.floor(cell / f.a.length), column = cell % f.a.length;
-  const decoded = f.decoded[cell];
+  const f = DATA.features[at("part").value], row = Math.floor(cell / f.a.length), column = cell % f.a.length;
+  const decoded = cell < 0 ? null : f.decoded[cell];
   if (!decoded) return;
   const told = [["prediction", f.mean[row][column]], ["deviation", f.deviation[row][column]]];
   if (f.acquisition) told.push(["acquisition", f.acquisition[row][column]]);
@@ -206,21 +217,20 @@ async function showFeatures() {
   if (!f) return;
   show("features");
   const layers = [["mean", "predicted value"], ["deviation", "deviation"]];
-  if (f.acquisition) layers.push(["acquisition", `acquisition function (${f.acquisition_name})`]);
+  if (f.whole.acquisition) layers.push(["acquisition", `acquisition function (${f.acquisition_name})`]);
   layers.forEach(([value, text]) => at("layer").append(new Option(text, value)));
   at("label-discs").hidden = !f.discs;
   at("note-features").textContent = f.note;
   const again = async () => {
     const place = at("chart-features");
-    const view = await draw(place.id, featureChart(DATA, at("layer").value, place.clientWidth));
-    const look = (event, item) => {
-      if (item && item.datum && Number.isInteger(item.datum.cell)) decode(item.datum.cell);
-    };
+    const view = await draw(place.id, featureChart(DATA, at("part").value, at("layer").value,
+      place.clientWidth));
+    const look = event => decode(cellAt(view, event));
     view.addEventListener("pointermove", look);
     view.addEventListener("click", look);
     view.signal("path", at("show-path").checked).signal("balls", at("show-discs").checked).run();
   };
-  ["layer", "show-path", "show-discs"].forEach(id => at(id).addEventListener("change", again));
+  ["part", "layer", "show-path", "show-discs"].forEach(id => at(id).addEventListener("change", again));
   await again();
 }
 

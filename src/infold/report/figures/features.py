@@ -17,8 +17,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from infold.acquisition.lipschitz import LipschitzBalls
+from infold.acquisition.regions import Region
 from infold.methods import BayesianOptimization
-from infold.models.base import Surface
+from infold.models.base import Fitted, Surface
 from infold.report.subject import Subject
 
 _N_CELLS = 25  # cells of the grid along each direction
@@ -36,12 +37,9 @@ class Discs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureMap:
-    """A plane of the feature space, on a grid, and the data projected onto it."""
+class Window:
+    """A rectangle of the plane, on a grid."""
 
-    n_features: int
-    shown: float
-    """Share of the data's variance that lies along the two directions."""
     a: Float[np.ndarray, " k"]
     """Centres of the grid's columns."""
     b: Float[np.ndarray, " k"]
@@ -51,9 +49,24 @@ class FeatureMap:
     deviation: Float[np.ndarray, "k k"]
     acquisition: Float[np.ndarray, "k k"] | None
     """What the search maximizes."""
-    acquisition_name: str
     allowed: Bool[np.ndarray, "k k"]
     """Whether the search may go there."""
+    decoded: list[list[Any] | None]
+    """For each cell, row by row, the values of all parameters that it decodes to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureMap:
+    """A plane of the feature space, and the data projected onto it."""
+
+    n_features: int
+    shown: float
+    """Share of the data's variance that lies along the two directions."""
+    whole: Window
+    """All data."""
+    near: Window
+    """What is around the best point."""
+    acquisition_name: str
     discs: Discs | None
     """None where the region is not made of balls."""
     evaluations: Int[np.ndarray, " n"]
@@ -62,8 +75,6 @@ class FeatureMap:
     """Where their features are, projected onto the plane."""
     heights: Float[np.ndarray, " n"]
     """How far from the plane they are."""
-    decoded: list[list[Any] | None]
-    """For each cell, row by row, the values of all parameters that it decodes to."""
 
 
 def feature_map(subject: Subject) -> FeatureMap | None:
@@ -81,41 +92,69 @@ def feature_map(subject: Subject) -> FeatureMap | None:
     origin = z[int(np.nanargmin(history.y))]
     directions, shown = _principal(z)
     places = (z - origin) @ directions.T
-    heights = np.linalg.norm(z - origin - places @ directions, axis=1)
-    a, b = (_cells(places[:, i]) for i in range(2))
-    grid = np.stack(np.meshgrid(a, b), axis=-1).reshape(-1, 2)
-    cells = origin + grid @ directions
-    inside = np.all((cells >= 0.0) & (cells <= surface.upper), axis=1)
-    cells = np.clip(cells, 0.0, surface.upper)
-    mean, variance = surface.predict(cells)
-    centre, deviation = fitted.outputs.spread(mean, np.sqrt(variance))
-    acquisition, allowed, discs = _searched(
-        subject.method, history, surface, cells, origin, directions
-    )
-    decoded = [
-        _settings(subject, fitted.decode([place])) if is_inside else None
-        for place, is_inside in zip(cells, inside, strict=True)
-    ]
-
-    def square(values: np.ndarray) -> np.ndarray:
-        return np.where(inside, values, np.nan).reshape(_N_CELLS, _N_CELLS)
-
+    region = None
+    if isinstance(subject.method, BayesianOptimization):
+        rng = np.random.default_rng(0)  # regions are found by sampling; the page stays the same
+        region = subject.method.region.at(history).around(surface, rng)
+    discs = _discs(region, origin, directions) if isinstance(region, LipschitzBalls) else None
+    plane = _Plane(subject, fitted, surface, region, origin, directions)
+    best = places[np.argsort(history.imputed)[: max(3, n // 10)]]
     return FeatureMap(
         n_features=z.shape[1],
         shown=shown,
-        a=a,
-        b=b,
-        mean=square(subject.sign * centre),
-        deviation=square(deviation),
-        acquisition=None if acquisition is None else square(acquisition),
+        whole=plane.window(*(_cells(places[:, i]) for i in range(2))),
+        near=plane.window(*(_around(best, discs) for _ in range(2))),
         acquisition_name=getattr(getattr(subject.method, "acquisition", None), "name", ""),
-        allowed=(allowed & inside).reshape(_N_CELLS, _N_CELLS),
         discs=discs,
         evaluations=np.arange(n) if history.rows is None else history.rows,
         places=places,
-        heights=heights,
-        decoded=decoded,
+        heights=np.linalg.norm(z - origin - places @ directions, axis=1),
     )
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """What is asked at places of the plane."""
+
+    subject: Subject
+    fitted: Fitted
+    surface: Surface
+    region: Region | None
+    origin: Float[np.ndarray, " d"]
+    directions: Float[np.ndarray, "2 d"]
+
+    def window(self, a: Float[np.ndarray, " k"], b: Float[np.ndarray, " k"]) -> Window:
+        """Return what the model says on a grid."""
+        upper = self.surface.upper
+        grid = np.stack(np.meshgrid(a, b), axis=-1).reshape(-1, 2)
+        z = self.origin + grid @ self.directions
+        inside = np.all((z >= 0.0) & (z <= upper), axis=1)
+        z = np.clip(z, 0.0, upper)
+        mean, variance = self.surface.predict(z)
+        centre, deviation = self.fitted.outputs.spread(mean, np.sqrt(variance))
+        acquisition = None
+        allowed = inside
+        if self.region is not None:
+            method = self.subject.method
+            value = method.acquisition.evaluate(mean, variance, self.surface.y_min).value
+            acquisition = _square(value, inside)
+            allowed = inside & self.region.contains(z)
+        return Window(
+            a=a,
+            b=b,
+            mean=_square(self.subject.sign * centre, inside),
+            deviation=_square(deviation, inside),
+            acquisition=acquisition,
+            allowed=allowed.reshape(len(b), len(a)),
+            decoded=[
+                _settings(self.subject, self.fitted.decode([place])) if is_inside else None
+                for place, is_inside in zip(z, inside, strict=True)
+            ],
+        )
+
+
+def _square(values: Float[np.ndarray, " m"], known: Bool[np.ndarray, " m"]) -> np.ndarray:
+    return np.where(known, values, np.nan).reshape(_N_CELLS, _N_CELLS)
 
 
 def _principal(z: Float[np.ndarray, "n d"]) -> tuple[Float[np.ndarray, "2 d"], float]:
@@ -133,28 +172,24 @@ def _cells(places: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
     return np.linspace(low - margin, high + margin, _N_CELLS)
 
 
-def _searched(
-    method: Any,
-    history: Any,
-    surface: Surface,
-    cells: Float[np.ndarray, "m d"],
-    origin: Float[np.ndarray, " d"],
-    directions: Float[np.ndarray, "2 d"],
-) -> tuple[np.ndarray | None, np.ndarray, Discs | None]:
-    """Return the acquisition function, where it may be maximized, and the balls."""
-    if not isinstance(method, BayesianOptimization):
-        return None, np.ones(len(cells), dtype=bool), None
-    acquisition = method.search.objective(method.acquisition, surface).value(cells)
-    rng = np.random.default_rng(0)  # the region is found by sampling; the page is always the same
-    region = method.region.at(history).around(surface, rng)
-    allowed = region.contains(cells)
-    if not isinstance(region, LipschitzBalls):
-        return acquisition, allowed, None
-    centres = (region.centers - origin) @ directions.T
-    heights = np.linalg.norm(region.centers - origin - centres @ directions, axis=1)
-    cut = heights < region.radii
-    radii = np.sqrt(region.radii[cut] ** 2 - heights[cut] ** 2)
-    return acquisition, allowed, Discs(centres=centres[cut], radii=radii, n_balls=len(cut))
+def _around(best: Float[np.ndarray, "k 2"], discs: Discs | None) -> Float[np.ndarray, " k"]:
+    """Return cells around the origin that show the best evaluations, and a ball of usual size."""
+    reach = float(np.max(np.abs(best)))
+    if discs is not None and len(discs.radii):
+        reach = max(reach, 2.0 * float(np.median(discs.radii)))
+    reach = max((1.0 + _MARGIN) * reach, 1e-6)
+    return np.linspace(-reach, reach, _N_CELLS)
+
+
+def _discs(
+    balls: LipschitzBalls, origin: Float[np.ndarray, " d"], directions: Float[np.ndarray, "2 d"]
+) -> Discs:
+    """Return where the balls cut the plane."""
+    centres = (balls.centers - origin) @ directions.T
+    heights = np.linalg.norm(balls.centers - origin - centres @ directions, axis=1)
+    cut = heights < balls.radii
+    radii = np.sqrt(balls.radii[cut] ** 2 - heights[cut] ** 2)
+    return Discs(centres=centres[cut], radii=radii, n_balls=len(cut))
 
 
 def _settings(subject: Subject, unit: np.ndarray) -> list[Any]:
