@@ -45,7 +45,7 @@ def test_a_study_is_shown_with_its_own_values():
 
 def test_a_study_of_a_storage_has_a_page(tmp_path):
     url = f"sqlite:///{tmp_path}/study.db"
-    run_study(url, n=3)
+    run_study(url, n=1)
     out = tmp_path / "report.html"
     done = CliRunner().invoke(app, ["report", "--optuna", url, "tuning", "-o", str(out)])
     assert done.exit_code == 0, done.output

@@ -1,6 +1,6 @@
 "use strict";
-// Figures as Vega-Lite specifications. Text of users is only ever data, never part of a
-// specification or an expression: every field has a name that is written here.
+// Figures as Vega-Lite specifications. Text of users is data or a member of a scale's domain, never
+// part of an expression: every field has a name that is written here, and orders are by numbers.
 const INK = "#1c2733", ACCENT = "#1f6fb2", WARM = "#d1495b", SOFT = "#8894a0";
 const PALETTE = [ACCENT, "#e08e2b", "#3a9d6e", "#8e5ea2", "#4bb3c7", "#7a5c3e", "#c06c9b"];
 const CONFIG = {
@@ -76,7 +76,7 @@ function tenthChart(data, count) {
   const ranks = t.evaluations.map((_, k) => t.evaluations.length - 1 - k);  // the best on top
   const rows = ranks.map(k => [t.evaluations[k], k]).flatMap(([i, k]) => names.map((name, p) => ({i, p, name, n: i + 1,
     at: t.positions[k][p], value: t.values[k], setting: t.settings[p][k]})));
-  const y = {field: "name", type: "nominal", sort: names, title: null,
+  const y = {field: "name", type: "nominal", sort: {field: "p", op: "min"}, title: null,
     axis: {grid: true, domain: false, ticks: false, offset: 8, labelLimit: window.innerWidth < 720 ? 80 : 160}};
   const x = number("at", "place in the parameter's range, low to high",
     {scale: {domain: [0, 1]}, axis: {format: "%", grid: false, tickCount: 5}});
@@ -85,7 +85,7 @@ function tenthChart(data, count) {
   const lit = "datum.i === chosen || (isValid(over.i) && datum.i === over.i[0])";
   const faded = "isValid(over.i) || chosen >= 0";
   return chart(names.length * 22, [
-    {mark: {type: "line", strokeJoin: "round"}, encoding: {x, y, color: {...color, legend: null},
+    {mark: {type: "line", strokeJoin: "round"}, encoding: {x, y, stroke: {...color, legend: null},
       order: {field: "p"},
       detail: {field: "i"},
       opacity: {condition: [{test: lit, value: 1}, {test: faded, value: .12}], value: .5},
@@ -96,7 +96,8 @@ function tenthChart(data, count) {
       encoding: {x, y, fill: color, ...pickable([tip("name", "parameter"), tip("setting", "setting"),
         tip("n", "evaluation"), tip("value", "value")], 30),
       opacity: {condition: [{test: lit, value: 1}, {test: faded, value: .15}], value: .8}}},
-  ].map(layer => ({data: {values: rows}, ...layer})));
+  ].map(layer => ({data: {values: rows}, ...layer})),
+  {resolve: {scale: {stroke: "independent", fill: "independent"}}});
 }
 
 function sliceChart(slice) {
@@ -126,10 +127,10 @@ function sliceChart(slice) {
 
 function importanceChart(data, count) {
   const names = data.importance.names.slice(0, count);
-  const rows = names.map((name, k) => ({name, share: data.importance.shares[k]}));
+  const rows = names.map((name, p) => ({name, p, share: data.importance.shares[p]}));
   return chart(names.length * 20, [{data: {values: rows}, name: "points",
     mark: {type: "bar", color: ACCENT, cornerRadiusEnd: 2},
-    encoding: {y: {field: "name", type: "nominal", sort: names, title: null,
+    encoding: {y: {field: "name", type: "nominal", sort: {field: "p", op: "min"}, title: null,
       axis: {ticks: false, domain: false, labelLimit: window.innerWidth < 720 ? 90 : 180}},
     x: number("share", "share", {axis: {format: "%"}}),
     tooltip: [tip("name", "parameter"), {...tip("share", "share"), format: ".2%"}]}}]);
@@ -185,8 +186,8 @@ function evidenceChart(data) {
     expert: r.experts[k], chosen: r.chosen[i][k]}))).filter(row => row.score !== null);
   const x = number("n", "evaluation"), y = number("score", "mean log density",
     {scale: {zero: false}});
-  const color = {field: "expert", type: "nominal", sort: r.experts,
-    scale: {range: PALETTE}, legend: {title: "expert"}};
+  const color = {field: "expert", type: "nominal",
+    scale: {domain: r.experts, range: PALETTE}, legend: {title: "expert"}};
   return chart(220, [
     {mark: {type: "line", opacity: .6}, encoding: {x, y, color}},
     {transform: [{filter: "datum.chosen"}], mark: {type: "circle"}, name: "points",

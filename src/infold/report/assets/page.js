@@ -190,10 +190,10 @@ function showPredictions() {
 
 // The cell under the mouse, whatever dot or line is drawn over it; -1 beside the map.
 function cellAt(view, event) {
-  const {a, b} = DATA.features[at("part").value], origin = view.origin();
+  const {a, b} = DATA.features[at("part").value], origin = view.origin(), pad = view.padding();
   const frame = at("chart-features").querySelector("canvas").getBoundingClientRect();
-  const steps = [[a, "x", event.clientX - frame.left - origin[0]],
-    [b, "y", event.clientY - frame.top - origin[1]]].map(([centres, axis, pixel]) =>
+  const steps = [[a, "x", event.clientX - frame.left - origin[0] - pad.left],
+    [b, "y", event.clientY - frame.top - origin[1] - pad.top]].map(([centres, axis, pixel]) =>
     Math.round((view.scale(axis).invert(pixel) - centres[0]) / (centres[1] - centres[0])));
   const inside = steps.every((step, k) => step >= 0 && step < [a, b][k].length);
   return inside ? steps[1] * a.length + steps[0] : -1;
