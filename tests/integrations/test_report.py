@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.report.runs import CHEAP, TRAINING, mixed, told
 from tests.report.test_page import EVIL, evil_run
+from tests.report.test_watching import served
 
 from infold import Optimizer, methods, report
 from infold.report.page import page_data
@@ -167,7 +168,7 @@ def test_a_place_of_the_feature_space_decodes_under_the_mouse(browser, pages, wi
     assert len(rows) == 4 + 24
     assert rows[0][0] == "prediction"
     decoded = page.evaluate(f"DATA.features.near.decoded[{middle}]")
-    assert [float(row[1]) for row in rows[4:]] == pytest.approx(decoded, rel=1e-5)
+    assert [float(row[1]) for row in rows[4:]] == pytest.approx(decoded, rel=1e-3)
     page.locator("#show-discs").uncheck()
     page.wait_for_function("views.get('chart-features').view.signal('balls') === false")
     assert said == []
@@ -184,6 +185,20 @@ def test_text_of_strangers_stays_text(browser, pages):
     assert page.locator("main img, main script, #vg-tooltip-element img").count() == 0
     assert said == []
     page.close()
+
+
+def test_a_watched_page_loads_itself_again_when_the_run_grows(browser, tmp_path):
+    path = tmp_path / "run.json"
+    optimizer = told(5, method="random")
+    optimizer.save(path)
+    with served(path) as url:
+        page = browser.new_page()
+        page.goto(url)
+        page.wait_for_selector("#summary dd:text-is('5')")
+        optimizer.tell([0.5, 0.5, 0.5], 1.0)
+        optimizer.save(path)
+        page.wait_for_selector("#summary dd:text-is('6')")
+        page.close()
 
 
 @pytest.mark.parametrize("name", [name for name in methods.NAMES if "mgp" in name])

@@ -164,13 +164,17 @@ def _summary(subject: Subject, converged: Convergence, timed: Times) -> list[tup
 
 def duration(seconds: float) -> str:
     """Return a time in words."""
+    if seconds < 0.1:
+        return f"{1000 * seconds:.3g} ms"
     if seconds < 120:
         return f"{seconds:.3g} s"
     return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _convergence_note(subject: Subject, converged: Convergence) -> str:
-    note = "The line is the best value so far; crosses at the top are failed evaluations. "
+    note = "The line is the best value so far. "
+    if not np.all(np.isfinite(converged.value)):
+        note += "Crosses at the top are failed evaluations. "
     random = converged.at_random
     if random is None:
         return note + "There are too few random points, or nothing else, to compare with."

@@ -21,6 +21,8 @@ function chart(height, layers, more = {}) {
 }
 
 const number = (field, title, more = {}) => ({field, type: "quantitative", title, ...more});
+const step = n => number("n", "evaluation", {scale: {nice: false, zero: false, domain: [0, n + 1]},
+  axis: {tickMinStep: 1, format: "d", tickCount: 10}});
 const tip = (field, title) => ({field, title});
 const halo = {condition: {test: CHOSEN, value: WARM}, value: null};
 
@@ -42,8 +44,7 @@ function convergenceChart(data, limits) {
   const rows = c.value.map((value, i) => ({i, n: i + 1, value, best: c.best[i],
     by: c.proposed_by[i], error: data.errors[i]}));
   const scale = {zero: false, ...(limits ? {domain: limits, nice: false} : {})};
-  const x = number("n", "evaluation", {scale: {nice: false, zero: false, domain: [0, rows.length + 1]},
-    axis: {tickMinStep: 1, format: "d"}});
+  const x = step(rows.length);
   const y = field => number(field, "value", {scale});
   const layers = [];
   if (random) {
@@ -132,7 +133,7 @@ function importanceChart(data, count) {
     mark: {type: "bar", color: ACCENT, cornerRadiusEnd: 2},
     encoding: {y: {field: "name", type: "nominal", sort: {field: "p", op: "min"}, title: null,
       axis: {ticks: false, domain: false, labelLimit: window.innerWidth < 720 ? 90 : 180}},
-    x: number("share", "share", {axis: {format: "%"}}),
+    x: number("share", "share", {axis: {format: "~%", tickCount: 6}}),
     tooltip: [tip("name", "parameter"), {...tip("share", "share"), format: ".2%"}]}}]);
 }
 
@@ -161,7 +162,7 @@ function timesChart(data) {
   const rows = ["evaluation", "suggestion"].flatMap(what => data.times[what].map((seconds, i) =>
     ({i, n: i + 1, what, seconds})).filter(row => row.seconds > 0));
   return chart(240, [{data: {values: rows}, mark: {type: "circle", opacity: .75}, name: "points",
-    encoding: {x: number("n", "evaluation", {axis: {tickMinStep: 1, format: "d"}}),
+    encoding: {x: step(data.points.length),
       y: number("seconds", "seconds", {scale: {type: "log"}, axis: {format: "~g", tickCount: 5}}),
       color: {field: "what", type: "nominal", scale: {domain: ["evaluation", "suggestion"],
         range: [ACCENT, "#e08e2b"]}, legend: {title: null}},
@@ -171,7 +172,7 @@ function timesChart(data) {
 
 function sideChart(data) {
   const rows = data.region.side.map((side, i) => ({i, n: i + 1, side})).filter(row => row.side);
-  const x = number("n", "evaluation"), y = number("side", "side",
+  const x = step(data.points.length), y = number("side", "side",
     {scale: {type: "log", base: 2}, axis: {format: ".2~g", tickCount: 6}});
   return chart(220, [
     {mark: {type: "line", interpolate: "step-after", color: ACCENT}, encoding: {x, y}},
@@ -184,7 +185,7 @@ function evidenceChart(data) {
   const r = data.region;
   const rows = r.evidence.flatMap((scores, i) => scores.map((score, k) => ({i, n: i + 1, score,
     expert: r.experts[k], chosen: r.chosen[i][k]}))).filter(row => row.score !== null);
-  const x = number("n", "evaluation"), y = number("score", "mean log density",
+  const x = step(data.points.length), y = number("score", "mean log density",
     {scale: {zero: false}});
   const color = {field: "expert", type: "nominal",
     scale: {domain: r.experts, range: PALETTE}, legend: {title: "expert"}};

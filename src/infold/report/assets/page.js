@@ -7,13 +7,14 @@ let chosen = -1;
 const at = id => document.getElementById(id);
 const percent = share => `${(100 * share).toFixed(share < .1 ? 1 : 0)} %`;
 
-function short(value) {
+function short(value, digits = 6) {
   if (value === null || value === undefined) return "–";
-  return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
+  return typeof value === "number" ? String(Number(value.toPrecision(digits))) : String(value);
 }
 
 function seconds(value) {
   if (value === null) return "–";
+  if (value < .1) return `${Number((1000 * value).toPrecision(3))} ms`;
   if (value < 120) return `${Number(value.toPrecision(3))} s`;
   return value < 7200 ? `${(value / 60).toFixed(1)} min` : `${(value / 3600).toFixed(1)} h`;
 }
@@ -205,11 +206,13 @@ function decode(cell) {
   if (!decoded) return;
   const told = [["prediction", f.mean[row][column]], ["deviation", f.deviation[row][column]]];
   if (f.acquisition) told.push(["acquisition", f.acquisition[row][column]]);
-  told.push(["may be searched", f.allowed[row][column] ? "yes" : "no"]);
+  told.push(["allowed", f.allowed[row][column] ? "yes" : "no"]);
   const best = DATA.best_point.settings;
   const head = ["here", "decoded", "best"];
-  const rows = DATA.parameters.map((parameter, p) => [parameter.name, decoded[p], best[p][0]]);
-  at("decoded").replaceChildren(table(head, [...told.map(each => [...each, ""]), ...rows]));
+  const rows = DATA.parameters.map((parameter, p) => [parameter.name, short(decoded[p], 4),
+    short(best[p][0], 4)]);
+  const above = told.map(([label, value]) => [label, short(value, 4), ""]);
+  at("decoded").replaceChildren(table(head, [...above, ...rows]));
 }
 
 async function showFeatures() {
@@ -254,7 +257,7 @@ function showRecord() {
   const p = DATA.proposers, failed = DATA.failures;
   if (p.names.length) {
     show("proposers");
-    at("table-proposers").append(table(["proposed by", "points", "better than all before",
+    at("table-proposers").append(table(["proposed by", "points", "improved",
       "failed", "best value"], p.names.map((name, k) => [name, p.counts[k], p.improved[k],
       p.failed[k], p.best[k]])));
   }
