@@ -25,6 +25,8 @@ from infold.report.plain import for_script, plain, setting
 from infold.report.subject import Subject
 from infold.space import Parameter
 
+_MOST_DECODED = 100  # parameters of a decoded point that are shown: the page stays small
+
 
 def page(subject: Subject, *, follow: str = "") -> str:
     """Return the report as HTML.
@@ -96,7 +98,7 @@ def page_data(subject: Subject) -> dict[str, Any]:
         "importance": importance(subject),
         "left_out": _predictions(left_out(subject), _seen(subject)),
         "ahead": _predictions(ahead(subject)),
-        "features": _features(feature_map(subject)),
+        "features": _features(subject, feature_map(subject)),
         "region": region(subject),
         "proposers": proposers(subject),
         "failures": failures(subject),
@@ -223,7 +225,7 @@ def _explained(share: float) -> str:
     return f"The predictions explain {100 * share:.0f} % of the variance."
 
 
-def _features(found: FeatureMap | None) -> dict[str, Any] | None:
+def _features(subject: Subject, found: FeatureMap | None) -> dict[str, Any] | None:
     if found is None:
         return None
     note = (
@@ -237,12 +239,19 @@ def _features(found: FeatureMap | None) -> dict[str, Any] | None:
             f" Circles are the Lipschitz balls that the plane cuts, {len(found.discs.radii)} of "
             f"{found.discs.n_balls}: the search stays within them."
         )
-    windows = {"whole": _window(found.whole), "near": _window(found.near)}
-    return {**plain(found), **windows, "note": note}
+    names = list(subject.space.parameters)
+    shown = sorted(names.index(name) for name in subject.ranked[:_MOST_DECODED])
+    return {
+        **plain(found),
+        "whole": _window(found.whole, shown),
+        "near": _window(found.near, shown),
+        "decoded": shown,
+        "note": note,
+    }
 
 
-def _window(window: Window) -> dict[str, Any]:
-    decoded = [row and [setting(value) for value in row] for row in window.decoded]
+def _window(window: Window, shown: list[int]) -> dict[str, Any]:
+    decoded = [row and [setting(row[p]) for p in shown] for row in window.decoded]
     return {**plain(window), "decoded": decoded}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from infold import methods
 from infold.optimizer import Optimizer
 from infold.record import Evaluation
-from infold.report.subject import Subject, contents_of
+from infold.report.subject import Subject, contents_of, lent_model
 from infold.space import Categorical, Float, Int, Parameter, Space
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from optuna.study import Study
     from optuna.trial import FrozenTrial
 
-_MODEL = "full_space"
 _N_FIRST = 10  # trials that are taken for random: samplers do not say which are
 
 
@@ -63,7 +62,7 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
         )
     space = Space({name: _parameter(distribution) for name, distribution in shared.items()})
     evaluations = [_evaluation(trial, i, space, study) for i, trial in enumerate(with_parameters)]
-    lent = methods.by_name(method or _MODEL)
+    lent = methods.by_name(method) if method else lent_model(len(evaluations))
     contents = contents_of(space, evaluations, direction, lent)
     return Subject(Optimizer.restore(contents), title=study.study_name, lent=True)
 

@@ -15,7 +15,15 @@ from infold.space import Parameter, Space
 if TYPE_CHECKING:
     from infold.model_view import ModelView
 
-_MODEL = "full_space"  # fitted where the method has no model of its own: it sees all evaluations
+_MOST = 1000  # evaluations that a model of all of them is fitted to within seconds
+
+
+def lent_model(n_evaluations: int) -> methods.Method:
+    """Return the method whose model is fitted where a run has none of its own.
+
+    It is a model of all evaluations, or where these are too many of those near the best.
+    """
+    return methods.by_name("full_space" if n_evaluations <= _MOST else "auto")
 
 
 class Subject:
@@ -95,7 +103,7 @@ class Subject:
             return None, "There is no model: no evaluation succeeded.", None
         optimizer = self._optimizer
         has_model = hasattr(optimizer.method, "fit")
-        method = optimizer.method if has_model else methods.by_name(_MODEL)
+        method = optimizer.method if has_model else lent_model(len(self.evaluations))
         try:
             if has_model:
                 view = optimizer.model()
@@ -172,7 +180,7 @@ def _from_file(path: Path, method: str | None) -> Subject:
     own = contents["method"].get("own")
     if own is None:
         return _with_model_of(Optimizer.restore(contents), method, path.stem)
-    lent = methods.by_name(method or _MODEL)
+    lent = methods.by_name(method) if method else lent_model(len(contents["events"]))
     return Subject(Optimizer.restore(contents, method=lent), title=path.stem, lent=True)
 
 

@@ -209,7 +209,7 @@ function decode(cell) {
   told.push(["allowed", f.allowed[row][column] ? "yes" : "no"]);
   const best = DATA.best_point.settings;
   const head = ["here", "decoded", "best"];
-  const rows = DATA.parameters.map((parameter, p) => [parameter.name, short(decoded[p], 4),
+  const rows = DATA.features.decoded.map((p, k) => [DATA.parameters[p].name, short(decoded[k], 4),
     short(best[p][0], 4)]);
   const above = told.map(([label, value]) => [label, short(value, 4), ""]);
   at("decoded").replaceChildren(table(head, [...above, ...rows]));

@@ -10,6 +10,7 @@ from infold.report.figures.record import number
 from infold.report.subject import Subject
 from infold.space import Categorical, Parameter
 
+_MOST = 100  # slices: with thousands of parameters most are flat, and nobody looks at all
 _N_LEVELS = 41  # values of a parameter in a slice
 _IN_BAND = 1.96  # deviations to either side that hold 95 % of a normal distribution
 
@@ -67,12 +68,12 @@ class Predictions:
 
 
 def slices(subject: Subject) -> list[Slice]:
-    """Return a slice for each parameter, the most relevant first; none where there is no model."""
+    """Return slices along the parameters, the 100 most relevant; none where there is no model."""
     best = subject.best
     model = subject.model
     if best is None or model is None:
         return []
-    names = subject.ranked
+    names = subject.ranked[:_MOST]
     levels = [_levels(subject.space.parameters[name]) for name in names]
     points = [
         _changed(subject, best, name, level)
