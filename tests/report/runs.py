@@ -10,9 +10,7 @@ CHEAP = {"n_candidates": 64, "n_starts": 8, "search_iterations": 5}
 TRAINING = {"n_features": 2, "training_iterations": 5, "warm_training_iterations": 3}
 
 
-def told(
-    n: int = 14, *, space=((0.0, 2.0), (-1.0, 1.0), (0.0, 1.0)), method="full_space", **options
-) -> Optimizer:
+def told(n: int = 14, *, space=((0.0, 1.0),) * 5, method="full_space", **options) -> Optimizer:
     """A run of told points, the first ten of which it asked for as its design."""
     optimizer = Optimizer(space, method=method, seed=0, **options)
     rng = np.random.default_rng(0)
@@ -35,7 +33,7 @@ def cheap(name: str) -> methods.Method:
 
 
 def with_features(n: int = 14) -> Subject:
-    return Subject(told(n, space=[(0.0, 1.0)] * 5, method=cheap("mgpc")))
+    return Subject(told(n, method=cheap("mgpc")))
 
 
 def mixed() -> dict:

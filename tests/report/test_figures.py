@@ -137,7 +137,7 @@ def test_importance_is_the_relevance_in_order():
 
 def test_predictions_left_out_skip_failures():
     optimizer = told()
-    optimizer.tell([0.1, 0.1, 0.1], None)
+    optimizer.tell([0.1] * 5, None)
     found = left_out(Subject(optimizer))
     np.testing.assert_array_equal(found.evaluations, np.arange(14))
     np.testing.assert_array_equal(found.mean, optimizer.model().leave_one_out().mean[:14])

@@ -92,7 +92,7 @@ def test_the_page_needs_nothing_else():
 
 @pytest.mark.parametrize("name", ["random", "auto", "mgpc", "add", "rembo"])
 def test_runs_of_every_method_have_a_page(name):
-    optimizer = told(13, space=[(0.0, 1.0)] * 5, method=cheap(name))
+    optimizer = told(13, method=cheap(name))
     if name == "auto":
         optimizer.tell(optimizer.ask(), 0.3)
     data = page_data(subject_of(optimizer))
@@ -121,8 +121,23 @@ def with_failures() -> Optimizer:
     return optimizer
 
 
+def strange() -> Optimizer:
+    space = {
+        "__proto__": (0.0, 1.0),
+        "": infold.Int(0, 2**53),
+        "huge": infold.Int(10**5000, 10**5000),
+        "wide": infold.Float(-1e308, 1e308),
+        "any": infold.Categorical([("a", 1), None, "constructor"]),
+    }
+    optimizer = Optimizer(space, method="random", seed=0)
+    for i in range(8):
+        optimizer.tell(optimizer.ask(), i * 1e200, error="\ud800")
+    return optimizer
+
+
 @pytest.mark.parametrize(
-    ("make", "n"), [(empty, 0), (lambda: told(1), 1), (without_success, 12), (with_failures, 13)]
+    ("make", "n"),
+    [(strange, 8), (empty, 0), (lambda: told(1), 1), (without_success, 12), (with_failures, 13)],
 )
 def test_runs_of_every_kind_have_a_page(make, n):
     optimizer = make()
@@ -138,7 +153,7 @@ def test_runs_of_every_kind_have_a_page(make, n):
 def test_a_run_that_is_being_written_is_read_and_left_alone(tmp_path):
     path = tmp_path / "run.json"
     given = {"method": "random", "seed": 0}
-    with open_run(path, space=[(0.0, 1.0)] * 2, given=given) as run:
+    with open_run(path, space=[(0.0, 1.0)] * 5, given=given) as run:
         run.optimizer.tell(run.optimizer.ask(), 1.0)
         run.save()
         before = path.read_bytes(), path.stat().st_mtime_ns

@@ -10,13 +10,9 @@ from infold.report.study import subject_of_study
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
-def run_study(storage: str | None = None, n: int = 14) -> optuna.Study:
-    study = optuna.create_study(
-        study_name="tuning",
-        storage=storage,
-        direction="maximize",
-        sampler=optuna.samplers.RandomSampler(seed=0),
-    )
+def run_study() -> optuna.Study:
+    sampler = optuna.samplers.RandomSampler(seed=0)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
 
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0.0, 1.0, step=0.25)
@@ -28,7 +24,7 @@ def run_study(storage: str | None = None, n: int = 14) -> optuna.Study:
             raise optuna.TrialPruned
         return x - math.log10(rate) + (kind == "a")
 
-    study.optimize(objective, n_trials=n)
+    study.optimize(objective, n_trials=14)
     return study
 
 
@@ -45,7 +41,9 @@ def test_a_study_is_shown_with_its_own_values():
 
 def test_a_study_of_a_storage_has_a_page(tmp_path):
     url = f"sqlite:///{tmp_path}/study.db"
-    run_study(url, n=1)
+    study = optuna.create_study(study_name="tuning", storage=url)
+    trial = study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
+    study.tell(trial, state=optuna.trial.TrialState.FAIL)
     out = tmp_path / "report.html"
     done = CliRunner().invoke(app, ["report", "--optuna", url, "tuning", "-o", str(out)])
     assert done.exit_code == 0, done.output

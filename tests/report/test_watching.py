@@ -38,7 +38,7 @@ def test_the_page_follows_the_file(tmp_path):
         assert f'name="follow" content="{first}"' in text
         assert "connect-src 'self'" in text
         assert get(url) == text
-        optimizer.tell([0.5, 0.5, 0.5], 1.0)
+        optimizer.tell([0.5] * 5, 1.0)
         optimizer.save(path)
         assert get(f"{url}version") != first
         assert get(url) != text

@@ -131,10 +131,10 @@ def _range(parameter: Parameter) -> str:
         return f"{len(choices)} choices" if len(choices) > 1 else "fixed"
     if parameter.kind == "bool":
         return "true or false"
-    low, high = (setting(getattr(parameter, end)) for end in ("low", "high"))
     if parameter.fixed:
         return "fixed"
-    return f"{low:g} to {high:g}" + (", log" if getattr(parameter, "log", False) else "")
+    low, high = (f"{getattr(parameter, end):g}" for end in ("low", "high"))
+    return f"{low} to {high}" + (", log" if getattr(parameter, "log", False) else "")
 
 
 def _subtitle(subject: Subject) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from infold.space.scale import shown
+
 _LONGEST = 2000  # characters of one text: messages may be whole logs
 
 
@@ -38,10 +40,10 @@ def setting(value: Any) -> Any:
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, int):
-        return value if abs(value) < 2**53 else str(value)
+        return value if abs(value) < 2**53 else shown(value)  # JavaScript's numbers end there
     if isinstance(value, float):
         return plain(value) if math.isfinite(value) else str(value)
-    return plain(value)
+    return plain(value if isinstance(value, str) else repr(value))
 
 
 def for_script(data: Any) -> str:

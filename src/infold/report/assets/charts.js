@@ -6,6 +6,7 @@ const PALETTE = [ACCENT, "#e08e2b", "#3a9d6e", "#8e5ea2", "#4bb3c7", "#7a5c3e", 
 const CONFIG = {
   font: "system-ui, sans-serif",
   view: {stroke: null},
+  numberFormat: ".6~g",
   axis: {labelColor: "#4a5763", titleColor: "#4a5763", gridColor: "#edf0f3", domainColor: "#c4ccd4",
     tickColor: "#c4ccd4", titleFontWeight: 500, labelLimit: 130},
   legend: {orient: "bottom", titleColor: "#4a5763", labelColor: "#4a5763", labelLimit: 160,
@@ -50,9 +51,11 @@ function convergenceChart(data, limits) {
   if (random) {
     const band = random.median.map((median, i) => ({n: i + 1, median, low: random.low[i],
       high: random.high[i]})).filter(row => row.median !== null);
-    layers.push({data: {values: band}, mark: {type: "area", color: SOFT, opacity: .22, clip: true},
+    layers.push({data: {values: band}, mark: {type: "area", color: SOFT, opacity: .22, clip: true,
+      interpolate: "step-after"},
       encoding: {x, y: y("low"), y2: {field: "high"}}},
-    {data: {values: band}, mark: {type: "line", color: SOFT, strokeDash: [5, 4], clip: true},
+    {data: {values: band}, mark: {type: "line", color: SOFT, strokeDash: [5, 4], clip: true,
+      interpolate: "step-after"},
       encoding: {x, y: y("median")}});
   }
   const tooltip = [tip("n", "evaluation"), tip("value", "value"), tip("best", "best so far"),

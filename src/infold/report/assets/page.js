@@ -291,8 +291,12 @@ function follow() {
 async function start() {
   showSummary();
   tools();
-  for (const part of [showConvergence, showBest, showTenth, showSlices, showImportance,
-    showPredictions, showFeatures, showRegion, showRecord, showTimes]) await part();
+  const parts = [showConvergence, showBest, showTenth, showSlices, showImportance, showPredictions,
+    showFeatures, showRegion, showRecord, showTimes];
+  for (const part of parts) {
+    await part();
+    await new Promise(done => setTimeout(done));  // what is there can be looked at
+  }
   document.body.dataset.drawn = views.size;  // how many figures there are, for who waits for them
   follow();
 }

@@ -62,8 +62,9 @@ class Predictions:
     @property
     def explained(self) -> float:
         """Share of the variance that is predicted: 1 for a perfect model, below 0 for a bad one."""
-        rest = float(np.sum((self.actual - self.mean) ** 2))
-        total = float(np.sum((self.actual - np.mean(self.actual)) ** 2))
+        actual, mean = np.array([self.actual, self.mean]) / (np.max(np.abs(self.actual)) or 1.0)
+        rest = float(np.sum((actual - mean) ** 2))
+        total = float(np.sum((actual - np.mean(actual)) ** 2))
         return 1.0 - rest / total if total > 0 else np.nan
 
 
