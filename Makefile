@@ -11,8 +11,9 @@ run: .venv/ready
 test: .venv/ready
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Both lines of Optuna, many workers on one study, a PostgreSQL server, Ray Tune, the recipes. Takes
-# 15 to 30 minutes. Ray comes into an environment of its own; PostgreSQL must be there already.
+# Both lines of Optuna, many workers on one study, a PostgreSQL server, Ray Tune, the recipes, the
+# report in a browser. Takes 15 to 30 minutes. Ray comes into an environment of its own; PostgreSQL
+# and Chromium must be there already.
 integrations: postgresql .venv-integrations/ready
 	for optuna in 4.9.0 5.0.0; do \
 		.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check optuna==$$optuna && \
@@ -46,7 +47,7 @@ compare: .venv-peers/ready
 
 # The stamp is written last, so an interrupted installation is begun again.
 .venv/ready: EXTRAS := dev
-.venv-integrations/ready: EXTRAS := dev,ray
+.venv-integrations/ready: EXTRAS := dev,ray,browser
 .venv-peers/ready: EXTRAS := peers,experiments
 .venv/ready .venv-integrations/ready .venv-peers/ready: pyproject.toml constraints.txt
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)

@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from infold import problems
+    from infold import plot, problems, report
     from infold._minimize import minimize
     from infold.compilation import cache_compilations
     from infold.optimizer import Optimizer
@@ -22,7 +22,9 @@ __all__ = [
     "__version__",
     "cache_compilations",
     "minimize",
+    "plot",
     "problems",
+    "report",
 ]
 
 # JAX is loaded when something needs it: worker processes and `infold --help` do not.
@@ -33,12 +35,14 @@ _HOMES = {
     **dict.fromkeys(("Bool", "Categorical", "Float", "Int", "Space"), "infold.space"),
 }
 
+_MODULES = ("plot", "problems", "report")
+
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name == "problems":
-        value = importlib.import_module("infold.problems")
+    elif name in _MODULES:
+        value = importlib.import_module(f"infold.{name}")
     elif name == "__version__":
         value = importlib.import_module("importlib.metadata").version("infold")
     else:

@@ -73,6 +73,12 @@ class Result(OptimizeResult):
         width = max(8, *map(len, fields))
         return "\n".join(f"{name:>{width}}: {value}" for name, value in fields.items())
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a small table, and the best value so far."""
+        from infold.report.notebook import result_html
+
+        return result_html(self)
+
     @property
     def evaluations(self) -> list[Evaluation]:
         """Everything that is kept of the evaluations, in the order they were told."""

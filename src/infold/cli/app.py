@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from infold.cli import compare, minimize, speed, study
+from infold.cli import compare, minimize, report, speed, study
 from infold.cli.driving import close_run, drive_shown
 from infold.cli.options import Acquisition, Features, Initial, Method, Trials
 from infold.cli.terminal import console, told_plainly
@@ -23,6 +23,7 @@ app.add_typer(compare.app)
 app.add_typer(speed.app)
 app.add_typer(study.app)
 app.add_typer(minimize.app)
+app.add_typer(report.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,105 @@
+"""Optuna studies as subjects of a report."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infold import methods
+from infold.optimizer import Optimizer
+from infold.record import Evaluation
+from infold.report.subject import Subject, contents_of, lent_model
+from infold.space import Categorical, Float, Int, Parameter, Space
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.study import Study
+    from optuna.trial import FrozenTrial
+
+_N_FIRST = 10  # trials that are taken for random: samplers do not say which are
+
+
+def load_subject(url: str, name: str, *, method: str | None = None) -> Subject:
+    """Return the study of that name in an Optuna storage."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise ImportError("--optuna needs optuna: pip install 'infold[optuna]'") from error
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        study = optuna.load_study(study_name=name, storage=url)
+    except KeyError as error:
+        raise ValueError(f"{url} has no study {name!r}") from error
+    except SQLAlchemyError as error:
+        raise ValueError(f"{url:.60} cannot be opened: {error!s:.200}") from error
+    return subject_of_study(study, method=method)
+
+
+def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
+    """Return a study as the subject of a report.
+
+    It shows the parameters that every finished trial has, with the same range; others are left
+    out. Trials that were pruned or failed count as failed evaluations. The first ten trials are
+    taken for random ones, as most samplers begin.
+
+    Args:
+        study: a study with one objective.
+        method: name of the method whose model is fitted to the trials.
+    """
+    if len(study.directions) != 1:
+        raise ValueError(
+            f"the study has {len(study.directions)} objectives: expected one; "
+            "reports show one objective"
+        )
+    direction = study.directions[0].name.lower()
+    trials = [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
+    with_parameters = [trial for trial in trials if trial.distributions]
+    shared = _shared(with_parameters)
+    if not any(not distribution.single() for distribution in shared.values()):
+        raise ValueError(
+            f"the study {study.study_name} has no parameter that all its finished trials share"
+        )
+    space = Space({name: _parameter(distribution) for name, distribution in shared.items()})
+    evaluations = [_evaluation(trial, i, space, study) for i, trial in enumerate(with_parameters)]
+    lent = methods.by_name(method) if method else lent_model(len(evaluations))
+    contents = contents_of(space, evaluations, direction, lent)
+    return Subject(Optimizer.restore(contents), title=study.study_name, lent=True)
+
+
+def _shared(trials: "list[FrozenTrial]") -> "dict[str, BaseDistribution]":
+    """Return the parameters that all trials have with the same range."""
+    if not trials:
+        return {}
+    return {
+        name: distribution
+        for name, distribution in trials[0].distributions.items()
+        if all(trial.distributions.get(name) == distribution for trial in trials)
+    }
+
+
+def _parameter(distribution: Any) -> Parameter:
+    """Return a distribution as a parameter, with the user's own values."""
+    if hasattr(distribution, "choices"):
+        return Categorical(distribution.choices)
+    kind = Int if type(distribution).__name__ == "IntDistribution" else Float
+    return kind(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+
+
+def _evaluation(trial: "FrozenTrial", number: int, space: Space, study: "Study") -> Evaluation:
+    point = space.normalize({name: trial.params[name] for name in space.parameters})
+    state = trial.state.name.lower()
+    complete = state == "complete"
+    value = float(trial.values[0]) if complete and trial.values else math.nan
+    user = "fixed_params" in trial.system_attrs
+    seconds = trial.duration
+    told = trial.datetime_complete
+    return Evaluation(
+        point=point,
+        unit=space.place(point),
+        value=value if math.isfinite(value) else math.nan,
+        error=None if complete else str(trial.system_attrs.get("fail_reason", state)),
+        seconds=None if seconds is None else seconds.total_seconds(),
+        told_at=np.nan if told is None else told.timestamp(),
+        proposed_by="user" if user else "design" if number < _N_FIRST else "sampler",
+    )

@@ -1,0 +1,46 @@
+"""Small runs that reports are made of."""
+
+import numpy as np
+
+import infold
+from infold import Optimizer, methods
+from infold.report.subject import Subject
+
+CHEAP = {"n_candidates": 64, "n_starts": 8, "search_iterations": 5}
+TRAINING = {"n_features": 2, "training_iterations": 5, "warm_training_iterations": 3}
+
+
+def told(n: int = 14, *, space=((0.0, 1.0),) * 5, method="full_space", **options) -> Optimizer:
+    """A run of told points, the first ten of which it asked for as its design."""
+    optimizer = Optimizer(space, method=method, seed=0, **options)
+    rng = np.random.default_rng(0)
+    for i in range(n):
+        unit = rng.uniform(size=optimizer.space.dimension)
+        x = optimizer.ask() if i < 10 else optimizer.space.decode(unit)
+        optimizer.tell(x, objective(optimizer, x), seconds=0.5 + i)
+    return optimizer
+
+
+def objective(optimizer: Optimizer, x) -> float:
+    unit = optimizer.space.encode(x)
+    return float(np.sum(np.arange(1, len(unit) + 1) * (unit - 0.3) ** 2))
+
+
+def cheap(name: str) -> methods.Method:
+    """The method, with less effort per suggestion."""
+    effort = {} if name == "random" else CHEAP
+    return methods.by_name(name, **effort, **(TRAINING if "mgp" in name else {}))
+
+
+def with_features(n: int = 14) -> Subject:
+    return Subject(told(n, method=cheap("mgpc")))
+
+
+def mixed() -> dict:
+    return {
+        "rate": infold.Float(1e-4, 1.0, log=True),
+        "layers": infold.Int(1, 8),
+        "kind": infold.Categorical(["a", "b", None]),
+        "flag": infold.Bool(),
+        "always": infold.Float(2.0, 2.0),
+    }

@@ -1,0 +1,65 @@
+"""Figures of matplotlib draw the numbers of the report."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("agg")
+
+import matplotlib.pyplot as plt
+from tests.report.runs import mixed, told, with_features
+
+import infold
+from infold import plot
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def test_convergence_draws_values_and_the_best_so_far():
+    optimizer = told(16)
+    ax = plot.convergence(optimizer)
+    drawn = {line.get_label(): line.get_ydata() for line in ax.get_lines()}
+    np.testing.assert_array_equal(drawn["evaluations"], optimizer.values)
+    np.testing.assert_array_equal(drawn["best so far"], np.minimum.accumulate(optimizer.values))
+
+
+def test_every_figure_can_be_drawn_into_given_axes():
+    optimizer = told(14, space=mixed())
+    _, given = plt.subplots()
+    for draw in (plot.convergence, plot.best_tenth, plot.importance, plot.predictions, plot.times):
+        assert draw(optimizer, ax=given) is given
+    assert len(plot.slices(optimizer, n_parameters=3, columns=2)) == 3
+    plt.gcf().canvas.draw()
+
+
+def test_the_feature_space_is_drawn():
+    subject = with_features()
+    for layer in ("mean", "deviation", "acquisition"):
+        ax = plot.features(subject, layer=layer, near=True)
+    assert len(ax.patches) == 14
+    with pytest.raises(ValueError, match="layer = 'colour'"):
+        plot.features(subject, layer="colour")
+
+
+def test_what_is_not_there_is_named():
+    with pytest.raises(ValueError, match="no features"):
+        plot.features(told())
+    with pytest.raises(ValueError, match="no trust region"):
+        plot.region(told())
+
+
+def test_a_result_shows_itself_in_a_notebook():
+    space = {"<b>x</b>": (0.0, 1.0), **{f"y{i}": (0.0, 1.0) for i in range(9)}}
+    result = infold.minimize(lambda x: x["<b>x</b>"], space, method="random", n_trials=5, seed=0)
+    text = result._repr_html_()
+    assert "&lt;b&gt;x&lt;/b&gt;" in text
+    assert "<b>x" not in text
+    assert "<script" not in text
+    assert text.count("<polyline") == 1
+    assert f"{result.fun:.5g}" in text
+    failed = infold.minimize(lambda x: np.nan, [(0.0, 1.0)], method="random", n_trials=2)
+    assert "<svg" not in failed._repr_html_()
