@@ -105,7 +105,7 @@ def test_neighbours_are_the_nearest_that_succeeded():
 
 
 def test_the_best_tenth_has_every_varying_parameter_between_0_and_1():
-    optimizer = told(23, space=mixed(), method="random", direction="maximize")
+    optimizer = told(14, space=mixed(), method="random", direction="maximize")
     found = best_tenth(Subject(optimizer))
     assert set(found.names) == {"rate", "layers", "kind", "flag"}
     assert len(found.evaluations) == 5
@@ -113,7 +113,7 @@ def test_the_best_tenth_has_every_varying_parameter_between_0_and_1():
     rate = found.names.index("rate")
     expected = [(math.log10(value) + 4) / 4 for value in found.settings[rate]]
     np.testing.assert_allclose(found.positions[:, rate], expected)
-    assert set(found.positions[:, found.names.index("kind")]) <= {1 / 6, 0.5, 5 / 6}
+    assert set(found.positions[:, found.names.index("kind")]) <= {0.25, 0.75}
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])

@@ -52,7 +52,7 @@ def data_of(text: str) -> dict:
 
 
 def evil_run() -> Optimizer:
-    space = {EVIL: (0.0, 1.0), "kind": infold.Categorical([EVIL, "b"])}
+    space = {EVIL: (0.0, 1.0), "kind": infold.Categorical([EVIL, "b", "c", "d"])}
     optimizer = Optimizer(space, method="random", seed=0)
     for i in range(6):
         x = optimizer.ask()
@@ -127,7 +127,7 @@ def strange() -> Optimizer:
         "": infold.Int(0, 2**53),
         "huge": infold.Int(10**5000, 10**5000),
         "wide": infold.Float(-1e308, 1e308),
-        "any": infold.Categorical([("a", 1), None, "constructor"]),
+        "any": infold.Categorical([("a", 1), "constructor"]),
     }
     optimizer = Optimizer(space, method="random", seed=0)
     for i in range(8):

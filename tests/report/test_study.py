@@ -36,7 +36,7 @@ def test_a_study_is_shown_with_its_own_values():
     assert subject.setting(subject.best, "kind") == study.best_params["kind"]
     assert subject.setting(subject.best, "x") == study.best_params["x"]
     assert [i for i, e in enumerate(subject.evaluations) if e.failed] == [3]
-    assert {e.proposed_by for e in subject.evaluations} == {"design", "sampler"}
+    assert {e.proposed_by for e in subject.evaluations} == {"sampler/first", "sampler"}
 
 
 def test_a_study_of_a_storage_has_a_page(tmp_path):

@@ -12,7 +12,7 @@ from infold.report.watching import Watcher, server
 @contextmanager
 def served(path):
     with server(Watcher(path), 0) as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=(0.02,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{running.server_address[1]}/"

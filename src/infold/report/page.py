@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from infold.models.features import LearnedFeatures
 from infold.report.figures.convergence import Convergence, convergence
 from infold.report.figures.features import FeatureMap, Window, feature_map
 from infold.report.figures.model import (
@@ -22,7 +23,7 @@ from infold.report.figures.model import (
 from infold.report.figures.points import best_point, best_tenth, position
 from infold.report.figures.record import Times, failures, proposers, region, times
 from infold.report.plain import for_script, plain, setting
-from infold.report.subject import Subject
+from infold.report.subject import FIRST_TRIALS, Subject
 from infold.space import Parameter
 
 _MOST_DECODED = 100  # parameters of a decoded point that are shown: the page stays small
@@ -180,11 +181,14 @@ def _convergence_note(subject: Subject, converged: Convergence) -> str:
     random = converged.at_random
     if random is None:
         return note + "There are too few random points, or nothing else, to compare with."
+    since = f"after its first {random.n_first} points" if random.n_first else "from the start"
+    whose = "random points of the run itself"
+    if FIRST_TRIALS in converged.proposed_by:
+        whose = "of the first trials, which most samplers choose at random"
     return note + (
-        f"Dashed: the best value had the run gone on at random after its first {random.n_first} "
-        f"points, in the median, with a band that holds 80 %. It is a rough estimate from "
-        f"{random.n_sample} random points of the run itself, whose values are taken for a sample "
-        "of a normal distribution after a power transform."
+        f"Dashed: the best value had the run gone on at random {since}, in the median, with a band "
+        f"that holds 80 %. It is a rough estimate from {random.n_sample} {whose}; their values are "
+        "taken for a sample of a normal distribution after a power transform."
     )
 
 
@@ -200,9 +204,9 @@ def _better_half(subject: Subject, converged: Convergence) -> list[float] | None
 
 def _seen(subject: Subject) -> str:
     """Return a word of caution where what is left out has been seen all the same."""
-    if subject.model is None or not subject.model.fitted.has_features:
+    if not isinstance(getattr(subject.method, "model", None), LearnedFeatures):
         return ""
-    return " Features were fixed or learned with all values at hand, so this is too favourable."
+    return " The features were learned from all values, so this is too favourable."
 
 
 def _predictions(found: Predictions | None, caution: str = "") -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import numpy as np
 from infold import methods
 from infold.optimizer import Optimizer
 from infold.record import Evaluation
-from infold.report.subject import Subject, contents_of, lent_model
+from infold.report.subject import FIRST_TRIALS, Subject, contents_of, lent_model
 from infold.space import Categorical, Float, Int, Parameter, Space
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
             f"the study {study.study_name} has no parameter that all its finished trials share"
         )
     space = Space({name: _parameter(distribution) for name, distribution in shared.items()})
-    evaluations = [_evaluation(trial, i, space, study) for i, trial in enumerate(with_parameters)]
+    evaluations = [_evaluation(trial, i, space) for i, trial in enumerate(with_parameters)]
     lent = methods.by_name(method) if method else lent_model(len(evaluations))
     contents = contents_of(space, evaluations, direction, lent)
     return Subject(Optimizer.restore(contents), title=study.study_name, lent=True)
@@ -86,7 +86,7 @@ def _parameter(distribution: Any) -> Parameter:
     return kind(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
 
 
-def _evaluation(trial: "FrozenTrial", number: int, space: Space, study: "Study") -> Evaluation:
+def _evaluation(trial: "FrozenTrial", number: int, space: Space) -> Evaluation:
     point = space.normalize({name: trial.params[name] for name in space.parameters})
     state = trial.state.name.lower()
     complete = state == "complete"
@@ -101,5 +101,5 @@ def _evaluation(trial: "FrozenTrial", number: int, space: Space, study: "Study")
         error=None if complete else str(trial.system_attrs.get("fail_reason", state)),
         seconds=None if seconds is None else seconds.total_seconds(),
         told_at=np.nan if told is None else told.timestamp(),
-        proposed_by="user" if user else "design" if number < _N_FIRST else "sampler",
+        proposed_by="user" if user else FIRST_TRIALS if number < _N_FIRST else "sampler",
     )

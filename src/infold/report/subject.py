@@ -15,6 +15,8 @@ from infold.space import Parameter, Space
 if TYPE_CHECKING:
     from infold.model_view import ModelView
 
+FIRST_TRIALS = "sampler/first"
+"""Who proposed the first trials of an Optuna study: whether at random, studies do not say."""
 _MOST = 1000  # evaluations that a model of all of them is fitted to within seconds
 
 

@@ -23,7 +23,7 @@ function chart(height, layers, more = {}) {
 
 const number = (field, title, more = {}) => ({field, type: "quantitative", title, ...more});
 const step = n => number("n", "evaluation", {scale: {nice: false, zero: false, domain: [0, n + 1]},
-  axis: {tickMinStep: 1, format: "d", tickCount: 10}});
+  axis: {tickMinStep: 1, format: "d", tickCount: window.innerWidth < 720 ? 5 : 10}});
 const tip = (field, title) => ({field, title});
 const halo = {condition: {test: CHOSEN, value: WARM}, value: null};
 

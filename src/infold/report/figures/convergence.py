@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from scipy.special import ndtri
 
 from infold.gp.outputs import PowerTransform
-from infold.report.subject import Subject
+from infold.report.subject import FIRST_TRIALS, Subject
 
 _FEWEST = 5  # random points from which the values of others are guessed
 _N_DRAWS = 1000  # of how values at random points may be distributed
@@ -84,10 +84,11 @@ def _at_random(subject: Subject) -> AtRandom | None:
 
 
 def _random_points(subject: Subject) -> Bool[np.ndarray, " n"]:
-    """Tell which points were chosen without a look at values."""
-    parts = [e.proposed_by.split("/") for e in subject.evaluations]
+    """Tell which points were chosen without a look at values, as far as anybody knows."""
+    proposed = [e.proposed_by for e in subject.evaluations]
     return np.array(
-        [part[0] in ("design", "random") or "random" in part[1:] for part in parts], dtype=bool
+        [by in ("design", FIRST_TRIALS) or "random" in by.split("/") for by in proposed],
+        dtype=bool,
     )
 
 
