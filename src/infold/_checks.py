@@ -170,8 +170,7 @@ def seconds_of(seconds: Any) -> float | None:
 
 def variance_of(name: str, value: Any) -> float:
     """Return a variance as a float, or raise ValueError where it cannot be one."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    number = float(value) if is_number else math.nan
+    number = _double(value)
     if not 0.0 <= number < math.inf:
         raise ValueError(f"{name} = {shown(value)}: expected a variance, 0 or more, or None")
     return number

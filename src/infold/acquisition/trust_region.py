@@ -9,7 +9,7 @@ optimum they differ by little, and that little is what the model must resolve.
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -55,14 +55,6 @@ class Box(Region):
         return {"side": self.side}
 
 
-class Size(NamedTuple):
-    """How large the region is after some evaluations."""
-
-    side: float
-    restarts: int
-    """How often it was exhausted and began anew."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrustRegion:
     """Search a box around the best evaluation, with sides in proportion to the lengthscales."""
@@ -93,22 +85,23 @@ class TrustRegion:
 
     def at(self, history: History) -> Place:
         """Return the evaluations near the best one, and the box around it."""
-        size = self.size(history)
-        return Near(history.part(self._near(history, size.side)), size, self)
+        side = self.side(history)
+        return Near(history.part(self._near(history, side)), side, self)
 
-    def size(self, history: History) -> Size:
-        """Return the size of the region, from successes and failures so far.
+    def side(self, history: History) -> float:
+        """Return the side of the region, from successes and failures so far.
 
         Points that somebody else chose, such as those of an initial design, are neither. Nor are
         those that were chosen, as one of many at once, before the last change was known: of a batch
         without a better value several count, but they halve the region once.
         """
         side = self.first_side
-        restarts = successes = failures = 0
+        successes = failures = 0
         changed = 0  # evaluations there were at the last success or change of the side
         for i, better in enumerate(self._successes(history).tolist()):
-            proposal = history.proposals[i]
-            if proposal.by in OTHERS or proposal.diagnostics.get("known", i) < changed:
+            by, diagnostics = history.proposals[i]
+            known = diagnostics.get("known")
+            if by in OTHERS or (isinstance(known, int) and known < changed):
                 continue
             successes = successes + 1 if better else 0
             failures = 0 if better else failures + 1
@@ -122,8 +115,7 @@ class TrustRegion:
                 failures = 0
             if side < self.least_side:
                 side = self.first_side
-                restarts += 1
-        return Size(side, restarts)
+        return side
 
     def _successes(self, history: History) -> Bool[np.ndarray, " n"]:
         """Tell which evaluations were better than all before, by more than next to nothing.
@@ -160,13 +152,13 @@ class Near:
     """The neighbourhood of the best evaluation."""
 
     history: History
-    size: Size
+    side: float
     settings: TrustRegion
 
     def around(self, surface: Surface, rng: np.random.Generator) -> Region:
         """Return the box around the surface's best point."""
         centre = surface.promising[0]
-        half = np.full(len(centre), 0.5 * self.size.side)
+        half = np.full(len(centre), 0.5 * self.side)
         if surface.lengthscale is not None:
             logarithms = np.log(surface.lengthscale)
             half *= np.exp(logarithms - np.mean(logarithms))
@@ -176,6 +168,6 @@ class Near:
             centre,
             np.maximum(centre - half, 0.0),
             np.minimum(centre + half, surface.upper),
-            self.size.side,
+            self.side,
             self.settings.n_moved,
         )
