@@ -162,7 +162,8 @@ class Turbo(_OnCube):
             still = torch.where(~moved.any(dim=1))[0]
             moved[still, torch.randint(0, n_inputs, (len(still),))] = True
             candidates = torch.where(moved, low + (high - low) * drawn, centre)
+            # A draw at thousands of candidates is what takes long, and a GPU makes it short.
+            place = "cuda" if torch.cuda.is_available() else "cpu"
             with torch.no_grad():
-                return MaxPosteriorSampling(model=model, replacement=False)(
-                    candidates, num_samples=n
-                )
+                sampling = MaxPosteriorSampling(model=model.to(place), replacement=False)
+                return sampling(candidates.to(place), num_samples=n).cpu()
