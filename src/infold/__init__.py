@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from infold import plot, problems, report
     from infold._minimize import minimize
     from infold.compilation import cache_compilations
+    from infold.evaluation.outcome import Outcome
+    from infold.objectives import hypervolume
     from infold.optimizer import Optimizer
     from infold.space import Bool, Categorical, Float, Int, Space
 
@@ -18,9 +20,11 @@ __all__ = [
     "Float",
     "Int",
     "Optimizer",
+    "Outcome",
     "Space",
     "__version__",
     "cache_compilations",
+    "hypervolume",
     "minimize",
     "plot",
     "problems",
@@ -30,8 +34,10 @@ __all__ = [
 # JAX is loaded when something needs it: worker processes and `infold --help` do not.
 _HOMES = {
     "cache_compilations": "infold.compilation",
+    "hypervolume": "infold.objectives",
     "minimize": "infold._minimize",
     "Optimizer": "infold.optimizer",
+    "Outcome": "infold.evaluation.outcome",
     **dict.fromkeys(("Bool", "Categorical", "Float", "Int", "Space"), "infold.space"),
 }
 

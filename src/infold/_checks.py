@@ -142,6 +142,21 @@ def value_of(y: Any, name: str = "y") -> float:
     return value if math.isfinite(value) else math.nan
 
 
+def constraints_of(values: Any, name: str = "constraints") -> tuple[float, ...]:
+    """Return constraint values as floats: NaN where one is None, NaN or infinite.
+
+    Args:
+        values: a number, or a sequence of them; None for none.
+        name: what errors call them.
+    """
+    if values is None:
+        return ()
+    several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
+    if not several or getattr(values, "ndim", 1) == 0:
+        values = [values]
+    return tuple(value_of(value, f"{name}[{i}]") for i, value in enumerate(values))
+
+
 def _only_element(y: Any) -> Any:
     """Return the element of an array of one, of whatever library; else y itself."""
     if isinstance(y, np.ma.MaskedArray) and y.size == 1 and np.any(y.mask):

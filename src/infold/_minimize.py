@@ -1,5 +1,6 @@
 """The SciPy-shaped front door."""
 
+import html
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from infold import _checks
+from infold.evaluation.outcome import Outcome
 from infold.methods import Method
 from infold.optimizer import Optimizer
 from infold.record import Evaluation, to_frame
@@ -28,22 +30,33 @@ if TYPE_CHECKING:
 class Result(OptimizeResult):
     """What `minimize` found: a `scipy.optimize.OptimizeResult`, with the types of its fields."""
 
-    x: Point | None
-    """The best point, as the user writes it; None where no evaluation succeeded."""
-    fun: float
-    """Its value; NaN where no evaluation succeeded."""
+    x: Any
+    """The best point, as the user writes it; None where no evaluation succeeded.
+
+    Where there are constraints it is the best that satisfies them all, and as long as there is
+    none, and `success` is False, the one that violates them least. With several objectives it is
+    `pareto_x`.
+    """
+    fun: Any
+    """Its value; NaN where no evaluation succeeded. With several objectives it is `pareto_f`."""
     nfev: int
     """Evaluations made by this call."""
     nit: int
     """Evaluations in all, with those that were known before."""
     success: bool
-    """Whether this call made evaluations, and the run has one that succeeded."""
+    """Whether this call made evaluations, and the run has one that succeeded and is feasible."""
     message: str
     """Why the run ended."""
     x_iters: list[Point]
     """All points, in the order they were told."""
     func_vals: np.ndarray
     """Their values; NaN where the evaluation failed."""
+    constraints: np.ndarray
+    """Constraint values at x, feasible where none is above 0; empty without constraints."""
+    pareto_x: list[Point]
+    """Points that no other dominates; with one objective, the best alone."""
+    pareto_f: np.ndarray
+    """Their values, one row each."""
     optimizer: Optimizer
     """The run itself; it can be asked and told further."""
     x_model: Point | None
@@ -58,14 +71,17 @@ class Result(OptimizeResult):
 
     def __repr__(self) -> str:
         """Say in a few lines what was found; the fields hold everything."""
+        several = isinstance(self.get("fun"), np.ndarray)
         fields = {
             "message": self.get("message"),
             "success": self.get("success"),
-            "fun": self.get("fun"),
-            "x": _short(self.get("x")),
+            "fun": _short(self.get("fun")) if several else self.get("fun"),
+            "x": f"{len(self['x'])} points of the front" if several else _short(self.get("x")),
             "nfev": self.get("nfev"),
             "nit": self.get("nit"),
         }
+        if len(self.get("constraints", ())) and not several:
+            fields["constraints"] = _short(self["constraints"])
         if self.get("x_model") is not None:
             fields["noise"] = self.get("noise")
             fields["fun_model"] = self.get("fun_model")
@@ -75,6 +91,8 @@ class Result(OptimizeResult):
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: a small table, and the best value so far."""
+        if isinstance(self.get("fun"), np.ndarray):
+            return f"<pre>{html.escape(repr(self))}</pre>"
         from infold.report.notebook import result_html
 
         return result_html(self)
@@ -109,7 +127,7 @@ Callback = Callable[[Result], Any]
 
 
 def minimize(
-    fun: Callable[[Any], float],
+    fun: Callable[[Any], Any],
     bounds: object = None,
     *,
     method: str | Method | None = None,
@@ -120,7 +138,7 @@ def minimize(
     initial: str | None = None,
     n_trials: int = 100,
     seed: int | None = None,
-    direction: str | None = None,
+    direction: str | Sequence[str] | None = None,
     x0: Sequence | np.ndarray | None = None,
     y0: Sequence[float] | np.ndarray | None = None,
     workers: Any = 1,
@@ -138,9 +156,11 @@ def minimize(
     """Minimize an expensive function of many variables.
 
     Args:
-        fun: the objective, called with one point; returns its value. The point is a dict where
-            `bounds` is one, else an array, or a list where not all parameters are floats. An
-            exception, NaN or infinity is a failed evaluation: it is kept, and avoided.
+        fun: the objective, called with one point; returns its value, or where there are
+            constraints `infold.Outcome(value, constraints=[...])`, feasible where none is above 0.
+            The point is a dict where `bounds` is one, else an array, or a list where not all
+            parameters are floats. An exception, NaN or infinity is a failed evaluation: it is kept,
+            and avoided.
         bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`;
             not needed to resume.
         method: a name from `infold.methods.NAMES`, or a method; default "auto".
@@ -153,9 +173,10 @@ def minimize(
             sequence), "sobol" or "uniform"; default what the method prefers.
         n_trials: evaluations in all, the initial ones, `y0` and those of the checkpoint included.
         seed: seed of every random choice; drawn when None.
-        direction: "minimize" (the default) or "maximize".
+        direction: "minimize" (the default) or "maximize"; where there are several objectives a list
+            of them, one for each, and `fun` returns as many values.
         x0: points to evaluate first, or points that have been evaluated where `y0` is given.
-        y0: values at `x0` that the caller already has.
+        y0: values at `x0` that the caller already has, or outcomes.
         workers: number of processes that evaluate (-1: one per core); or an executor, a
             multiprocessing pool or a Dask client, or the map of one; or any map-like callable.
         n_parallel: evaluations under way at once, where `workers` does not say.
@@ -257,17 +278,28 @@ def how_it_ended(optimizer: Optimizer, already: int, n_trials: int) -> str:
 
 def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
     best = optimizer.best
+    several = optimizer.n_objectives > 1
+    front = optimizer.front
+    rows = [optimizer.evaluations[i].constraints for i in front]
+    pareto_x = [optimizer.evaluations[i].point for i in front]
+    pareto_f = optimizer.values[front].reshape(len(front), optimizer.n_objectives)
+    feasible = bool(np.any(optimizer.feasible))
     if best is None:
         message = f"no evaluation returned a finite value ({message})"
+    elif not feasible:
+        message = f"no evaluation satisfies all constraints ({message})"
     return Result(
-        x=None if best is None else best[0],
-        fun=np.nan if best is None else best[1],
+        x=pareto_x if several else None if best is None else best[0],
+        fun=pareto_f if several else np.nan if best is None else best[1],
         nfev=len(optimizer) - already,
         nit=len(optimizer),
-        success=best is not None and len(optimizer) > already,
+        success=feasible and len(optimizer) > already,
         message=message,
         x_iters=optimizer.points,
         func_vals=optimizer.values,
+        constraints=np.array(rows if several else rows[0] if rows else ()),
+        pareto_x=pareto_x,
+        pareto_f=pareto_f,
         optimizer=optimizer,
         x_model=None,
         fun_model=np.nan,
@@ -277,7 +309,7 @@ def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
 
 def add_prediction(result: Result) -> None:
     """Add what the model says is the best point, where evaluations are noisy."""
-    if not result.optimizer.noisy:
+    if result.optimizer.n_objectives > 1 or not result.optimizer.noisy:
         return
     model = result.optimizer.model()
     result.x_model, result.fun_model = model.best()
@@ -301,7 +333,11 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
             f"y0 has shape ({len(values)},): "
             f"expected one value for each of the {len(points)} points of x0"
         )
-    numbers = [_checks.value_of(y, f"y0[{i}]") for i, y in enumerate(values)]
+    several = optimizer.n_objectives > 1
+    numbers = [
+        y if isinstance(y, Outcome) or several else _checks.value_of(y, f"y0[{i}]")
+        for i, y in enumerate(values)
+    ]
     for x, y, is_new in zip(points, numbers, new, strict=True):
         if is_new:
             optimizer.tell(x, y)

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 def to_frame(evaluations: Iterable["Evaluation"], space: "Space") -> "pandas.DataFrame":
     """Return evaluations as a table, one per row.
 
-    It has a column for each parameter, then value, failed, error, seconds, told_at and proposed_by,
-    then one for each diagnostic that is a number, a text or a truth value. A name that is taken
-    already gets `evaluation.` or `diagnostics.` in front.
+    It has a column for each parameter, then value (value0 and so on where there are several
+    objectives), failed, constraint0 and so on where there are constraints, error, seconds, told_at
+    and proposed_by, then one for each diagnostic that is a number, a text or a truth value. A name
+    that is taken already gets `evaluation.` or `diagnostics.` in front.
     """
     try:
         import pandas
@@ -35,8 +36,17 @@ def to_frame(evaluations: Iterable["Evaluation"], space: "Space") -> "pandas.Dat
             name = f"{prefix}.{name}"
         columns[name] = column
 
-    add("evaluation", "value", np.array([e.value for e in evaluations], dtype=np.float64))
+    n_objectives = max((len(e.values) for e in evaluations), default=0)
+    if not n_objectives:
+        add("evaluation", "value", np.array([e.value for e in evaluations], dtype=np.float64))
+    for j in range(n_objectives):
+        column = [e.values[j] if e.values else np.nan for e in evaluations]
+        add("evaluation", f"value{j}", np.array(column, dtype=np.float64))
     add("evaluation", "failed", np.array([e.failed for e in evaluations], dtype=bool))
+    n_constraints = max((len(e.constraints) for e in evaluations), default=0)
+    for k in range(n_constraints):
+        column = [e.constraints[k] if e.constraints else np.nan for e in evaluations]
+        add("evaluation", f"constraint{k}", np.array(column, dtype=np.float64))
     add("evaluation", "error", [e.error for e in evaluations])
     seconds = [np.nan if e.seconds is None else e.seconds for e in evaluations]
     add("evaluation", "seconds", np.array(seconds, dtype=np.float64))

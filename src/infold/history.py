@@ -36,6 +36,30 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
+_MOST = 1e300  # violation of one constraint: sums of them stay finite
+
+
+def _table(name: str, value: np.ndarray, n: int) -> np.ndarray:
+    """Return an array of n rows, or of n rows and no columns where nothing was given; checked."""
+    table = np.asarray(value, dtype=np.float64)
+    if table.size == 0:
+        return np.empty((n, table.shape[1] if table.ndim == 2 else 0))
+    if table.ndim != 2 or len(table) != n:
+        raise ValueError(f"{name} has shape {table.shape}: expected ({n}, any)")
+    if np.any(np.isinf(table)):
+        raise ValueError(
+            f"{name} holds infinite values: expected finite numbers, or NaN for unknown ones"
+        )
+    return table
+
+
+def _scales(constraints: np.ndarray) -> np.ndarray:
+    """Return the median violation of each constraint; 1 where there is none."""
+    violations = (column[column > 0.0] for column in constraints.T)
+    medians = [np.max(v) * np.median(v / np.max(v)) if len(v) else 1.0 for v in violations]
+    return np.maximum(medians, np.finfo(float).tiny)
+
+
 @dataclass(frozen=True, eq=False)
 class History:
     """What a method sees: evaluations in the unit cube, values to minimize.
@@ -55,6 +79,12 @@ class History:
     """Who proposed each of x and then each of pending; empty proposals where nobody knows."""
     rows: np.ndarray | None = None
     """Which evaluations of the whole run these are; None: all of them."""
+    constraints: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    """N x K constraint values, feasible where none is above 0; NaN where one is not known."""
+    objectives: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    """N x M objectives to minimize where there are several, of which y is one scalarization."""
+    scales: np.ndarray | None = None
+    """K units in which violations are added up; None: the median violation of each constraint."""
 
     def __post_init__(self) -> None:
         x = _checks.unit_cube("x", self.x, None)
@@ -75,7 +105,18 @@ class History:
         if len(proposals) != n_points:
             raise ValueError(f"proposals has {len(proposals)} entries: expected {n_points}")
         object.__setattr__(self, "proposals", proposals)
-        for name, array in (("x", x), ("y", y), ("pending", pending)):
+        constraints = _table("constraints", self.constraints, len(x))
+        objectives = _table("objectives", self.objectives, len(x))
+        if self.scales is None:
+            object.__setattr__(self, "scales", _scales(constraints))
+        arrays = {
+            "x": x,
+            "y": y,
+            "pending": pending,
+            "constraints": constraints,
+            "objectives": objectives,
+        }
+        for name, array in arrays.items():
             object.__setattr__(self, name, _frozen(array))
 
     @property
@@ -94,6 +135,53 @@ class History:
         return int(np.sum(self.succeeded))
 
     @property
+    def n_objectives(self) -> int:
+        """Return M, the number of objectives."""
+        return int(self.objectives.shape[1]) or 1
+
+    @property
+    def n_constraints(self) -> int:
+        """Return K, the number of constraints."""
+        return int(self.constraints.shape[1])
+
+    @property
+    def feasible(self) -> np.ndarray:
+        """Return which evaluations returned a value and satisfy all constraints."""
+        return self.succeeded & np.all(self.constraints <= 0.0, axis=1)
+
+    @property
+    def eligible(self) -> np.ndarray:
+        """Return which evaluations may be the best: the feasible ones, or all while none is."""
+        feasible = self.feasible
+        return feasible if np.any(feasible) else self.succeeded
+
+    @property
+    def violation(self) -> np.ndarray:
+        """Return by how much each evaluation violates its constraints, in units of `scales`.
+
+        A constraint that is not known counts as violated, as much as it ever was, and by one unit
+        at least.
+        """
+        known = np.isfinite(self.constraints)
+        with np.errstate(over="ignore"):
+            excess = np.minimum(np.maximum(self.constraints, 0.0) / self.scales, _MOST)
+        worst = np.max(np.where(known, excess, 1.0), axis=0, initial=1.0)
+        return np.sum(np.where(known, excess, worst), axis=1)
+
+    def merit(self, y: np.ndarray) -> np.ndarray:
+        """Return numbers that order the evaluations, the smallest for the best.
+
+        Without constraints they are y; with some, ranks: feasible evaluations by y, then the others
+        by their violation, then those that failed.
+        """
+        if not self.n_constraints:
+            return y
+        violation = np.where(self.feasible, -1.0, self.violation)
+        ranks = np.empty(len(y))
+        ranks[np.lexsort((y, violation, ~self.succeeded))] = np.arange(len(y))
+        return ranks
+
+    @property
     def imputed(self) -> np.ndarray:
         """Return y with the worst value seen where evaluations failed: models turn away from it."""
         seen = self.y[self.succeeded]
@@ -109,7 +197,15 @@ class History:
         """Return these evaluations alone, by their numbers, with all pending points."""
         proposals = tuple(self.proposals[i] for i in rows) + self.proposals[len(self.y) :]
         whole = np.arange(len(self.y)) if self.rows is None else self.rows
-        return replace(self, x=self.x[rows], y=self.y[rows], proposals=proposals, rows=whole[rows])
+        return replace(
+            self,
+            x=self.x[rows],
+            y=self.y[rows],
+            proposals=proposals,
+            rows=whole[rows],
+            constraints=self.constraints[rows],
+            objectives=self.objectives[rows],
+        )
 
     def with_pending(self, x: np.ndarray, proposals: tuple[Proposal, ...] = ()) -> "History":
         """Return the history with further pending points."""

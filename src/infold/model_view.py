@@ -105,7 +105,7 @@ class ModelView:
     def best(self) -> tuple[Point, float]:
         """Return the evaluated point that is predicted to be the best, and the prediction."""
         history = self.fitted.history
-        units = history.x[history.succeeded]
+        units = history.x[history.eligible]
         mean, _ = self._predict_units(units)
         best = int(np.argmin(self._sign * mean))
         return self.space.decode(units[best]), float(mean[best])
@@ -135,7 +135,7 @@ class ModelView:
         predicted mean; they add up to 1. A fixed parameter has none.
         """
         history = self.fitted.history
-        points = history.x[np.argsort(history.imputed)[:_N_POINTS]]
+        points = history.x[np.argsort(history.merit(history.imputed))[:_N_POINTS]]
         shares = {}
         start = 0
         for name, parameter in self.space.parameters.items():

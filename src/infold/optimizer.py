@@ -3,11 +3,14 @@
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from infold import _checks, methods, runfile
+import numpy as np
+
+from infold import _checks, methods, objectives, runfile
 from infold.acquisition import functions
+from infold.evaluation.outcome import Outcome, checked
 from infold.methods import Cache, Method, RandomSearch
 from infold.methods.random import DESIGNS
 from infold.proposals import Model, Proposer
@@ -19,7 +22,7 @@ from infold.space.fixed import Fixed
 if TYPE_CHECKING:
     from infold.model_view import ModelView
 
-DIRECTIONS = ("minimize", "maximize")
+DIRECTIONS = objectives.DIRECTIONS
 
 
 class Optimizer(RunView):
@@ -41,7 +44,7 @@ class Optimizer(RunView):
         n_initial: int = 10,
         initial: str | None = None,
         seed: int | None = None,
-        direction: str = "minimize",
+        direction: str | Sequence[str] = "minimize",
     ) -> None:
         """
         Args:
@@ -55,7 +58,8 @@ class Optimizer(RunView):
             initial: how the initial points are chosen: "centre" (the centre of the box, then a
                 Sobol sequence), "sobol" or "uniform"; default what the method prefers.
             seed: seed of every random choice; drawn and kept in `seed` when None.
-            direction: "minimize" or "maximize".
+            direction: "minimize" or "maximize"; a list of them, one for each, where there are
+                several objectives.
         """
         self.space = Space.of(space)
         if isinstance(method, type):
@@ -74,14 +78,16 @@ class Optimizer(RunView):
             initial = getattr(self.method, "initial", "sobol")
         self._design = RandomSearch(design=_checks.one_of("initial", initial, DESIGNS))
         self.seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
-        self.direction = _checks.one_of("direction", direction, DIRECTIONS)
+        directions = objectives.directions_of(direction)
+        self.direction: str | tuple[str, ...] = directions if len(directions) > 1 else directions[0]
         self.diagnostics: dict[str, Any] = {}
         """What the method said about the last point it suggested."""
         self.ask_seconds = 0.0
         """How long the last `ask` took."""
         self.metadata: dict[str, Any] = {}
         """Whatever the user wants to keep with the run; `save` writes it."""
-        self._record = Record(self.space, 1.0 if direction == "minimize" else -1.0)
+        signs = objectives.signs_of(directions)
+        self._record = Record(self.space, signs if len(signs) > 1 else float(signs[0]))
         self._journal = runfile.Journal(self._record)
         self._cache: Cache = {}
         self._behind = False  # whether suggestions must be made again to know the cache
@@ -90,8 +96,11 @@ class Optimizer(RunView):
     def __repr__(self) -> str:
         """Say in a line what the run is and how far it has come."""
         best = "" if self.best is None else f", best value {self.best[1]:.6g}"
+        if self.n_objectives > 1:
+            best = f", {len(self.front)} on the front"
+        direction = self.direction if isinstance(self.direction, str) else ", ".join(self.direction)
         return (
-            f"<Optimizer: {self.direction} over {len(self.space.parameters)} parameters with "
+            f"<Optimizer: {direction} over {len(self.space.parameters)} parameters with "
             f"{methods.name_of(self.method)}, {len(self)} evaluations, "
             f"{len(self._record.pending)} pending{best}>"
         )
@@ -181,6 +190,7 @@ class Optimizer(RunView):
         x: object,
         y: Any,
         *,
+        constraints: Any = None,
         seconds: float | None = None,
         error: str | None = None,
     ) -> None:
@@ -192,12 +202,25 @@ class Optimizer(RunView):
 
         Args:
             x: the point.
-            y: its value, which may be an array of one element; None, NaN or infinity where the
-                evaluation failed.
+            y: its value, which may be an array of one element; a sequence of values where there
+                are several objectives; None, NaN or infinity where the
+                evaluation failed; or an `infold.Outcome`.
+            constraints: constraint values, feasible where none is above 0, the same number in all
+                evaluations; NaN where one is not known, which does not count as feasible. A failed
+                evaluation may have some, or none.
             seconds: how long the evaluation took.
             error: what went wrong, in words.
         """
-        value = _checks.value_of(y)
+        if isinstance(y, Outcome):
+            outcome = checked(y, self.n_objectives)
+            y, error = outcome.value, outcome.error if error is None else error
+            constraints = outcome.constraints if constraints is None else constraints
+        values: tuple[float, ...] = ()
+        if self.n_objectives > 1:
+            value, *others = objectives.values_of(y, self.n_objectives)
+            values = (value, *others) if np.isfinite(value) else ()
+        else:
+            value = _checks.value_of(y)
         told = Pending.at(pairing.within_limits(x, self.space), self.space, "user", {})
         asked = self._record.find_pending(told.point, told.identity) or told
         evaluation = Evaluation(
@@ -209,6 +232,8 @@ class Optimizer(RunView):
             told_at=time.time(),
             proposed_by=asked.proposed_by,
             diagnostics=asked.diagnostics,
+            constraints=_checks.constraints_of(constraints),
+            values=values,
             identity=told.identity,
         )
         self._add(evaluation)
@@ -221,6 +246,8 @@ class Optimizer(RunView):
         from infold.model_view import ModelView
 
         history = self.history
+        if self.n_objectives > 1:
+            raise ValueError("there are several objectives: expected one that a model is of")
         if not history.n_succeeded:
             raise ValueError("there is no model yet: expected an evaluation that succeeded")
         self._catch_up()
@@ -232,7 +259,7 @@ class Optimizer(RunView):
                 raise ValueError(f"the method {name} has no model to fit")
             key = (self.seed, self._record.n_asked)
             model = self._model = Model(history, fit(history, key, self._cache))
-        return ModelView(self.space, model.fitted, model.history, self._record.sign)
+        return ModelView(self.space, model.fitted, model.history, float(self._record.sign))
 
     def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
         """Write the run to a file that `load` continues from.

@@ -6,10 +6,12 @@ study. It draws into the axes `ax`, or into a new figure, and returns the axes.
 >>> infold.plot.convergence(result).figure.savefig("convergence.pdf")
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infold.optimizer import Optimizer
 from infold.report.figures import convergence as _convergence
 from infold.report.figures import features as _features
 from infold.report.figures import model as _model
@@ -61,6 +63,36 @@ def convergence(run: Any, *, ax: "Axes | None" = None) -> "Axes":
             steps[failed], np.ones(len(failed)), "x", color=_WARM, transform=top, label="failed"
         )
     ax.set(xlabel="evaluation", ylabel="value")
+    ax.legend(frameon=False)
+    return ax
+
+
+def front(run: Any, *, objectives: tuple[int, int] = (0, 1), ax: "Axes | None" = None) -> "Axes":
+    """Draw two of several objectives: all evaluations, and those that no other dominates.
+
+    Args:
+        run: a result of `minimize`, an `Optimizer` or the path of a run file.
+        objectives: numbers of the objectives on the two axes.
+        ax: where to draw.
+    """
+    optimizer = getattr(run, "optimizer", run)
+    if isinstance(run, str | os.PathLike):
+        optimizer = Optimizer.load(run)
+    n = optimizer.n_objectives
+    if n < 2 or not all(0 <= j < n for j in objectives):
+        raise ValueError(f"objectives = {objectives}: the run has {n}, expected two of them")
+    ax = _axes(ax)
+    a, b = objectives
+    values = optimizer.values
+    feasible = optimizer.feasible
+    best = optimizer.front
+    best = sorted(best, key=lambda i: values[i, a])
+    ax.plot(values[feasible, a], values[feasible, b], ".", color=_ACCENT, alpha=0.5)
+    if not np.all(feasible):
+        rest = values[~feasible]
+        ax.plot(rest[:, a], rest[:, b], "x", color=_SOFT, label="violates a constraint")
+    ax.plot(values[best, a], values[best, b], "o", color=_WARM, label="front")
+    ax.set(xlabel=f"objective {a}", ylabel=f"objective {b}")
     ax.legend(frameon=False)
     return ax
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from infold import _checks, methods, runfile
+from infold import _checks, methods, objectives, runfile
 from infold.methods import Cache, Method, RandomSearch, Suggestion
 from infold.record import Ask, Event, History, Pending, Proposal, Record
 from infold.space import Space
@@ -123,10 +123,29 @@ class Proposer:
         if design:
             units = np.array([pending.unit for pending in design])
             history = history.with_pending(units, tuple(p.proposal for p in design))
-        key = (self.seed, record.n_asked + len(design))
-        suggestion = self.method.suggest(history, count - len(design), key, cache)
+        first = record.n_asked + len(design)
+        n = count - len(design)
+        if history.n_objectives > 1:
+            suggestion = self._with_weights(history, n, first, cache)
+        else:
+            suggestion = self.method.suggest(history, n, (self.seed, first), cache)
         fitted = suggestion.fitted
         return suggestion, None if fitted is None else Model(history, fitted)
+
+    def _with_weights(self, history: History, n: int, first: int, cache: Cache) -> Suggestion:
+        """Have the method choose points one by one, each with other weights of the objectives."""
+        points: list[np.ndarray] = []
+        proposals: list[Proposal] = []
+        for i in range(n):
+            key = (self.seed, first + i)
+            weights = objectives.weights_of(key, history.n_objectives)
+            made = self.method.suggest(objectives.with_weights(history, weights), 1, key, cache)
+            cache = made.cache
+            points.append(made.x[0])
+            by, diagnostics = made.proposals[0] if made.proposals else Proposal()
+            proposals.append(Proposal(by, {**diagnostics, "weights": weights.tolist()}))
+            history = history.with_pending(points[-1], (proposals[-1],))
+        return Suggestion(np.stack(points), tuple(proposals), cache, made.fitted)
 
     def _fresh(
         self,
@@ -161,7 +180,8 @@ class Proposer:
             rng = np.random.default_rng([self.seed, number, 1])
             proposed_by = f"{name}/{proposal.by}" if proposal.by else name
             diagnostics = runfile.plain(proposal.diagnostics)
-            if record.sign < 0 and isinstance(diagnostics.get("mean"), float):
+            flips = not record.several and record.sign < 0
+            if flips and isinstance(diagnostics.get("mean"), float):
                 diagnostics["mean"] = -diagnostics["mean"]  # the method minimizes
             point = fixed.put(self.space.decode(unit))
             if self.space.identity(point) in known:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from infold import objectives
 from infold.frames import to_frame
 from infold.history import OTHERS, History, Proposal, Rounding
 from infold.space import pairing
@@ -84,7 +85,7 @@ class Evaluation(_Proposed):
     unit: np.ndarray = field(repr=False)
     """Its coordinates in the unit cube."""
     value: float
-    """The value that was told; NaN where the evaluation failed."""
+    """The value that was told, the first of several; NaN where the evaluation failed."""
     error: str | None = None
     """What went wrong, where somebody said so."""
     seconds: float | None = None
@@ -102,6 +103,8 @@ class Evaluation(_Proposed):
     """What the method said about the point when it proposed it."""
     constraints: tuple[float, ...] = ()
     """Constraint values, feasible where none is above 0."""
+    values: tuple[float, ...] = ()
+    """All values where there are several objectives and the evaluation succeeded."""
     identity: bytes = field(default=b"", repr=False)
     """What `Space.identity` says of the point, where it has been asked already."""
 
@@ -137,11 +140,12 @@ Event = Evaluation | Pending | Ask | Forget
 class Record:
     """Evaluations and pending points of a run."""
 
-    def __init__(self, space: "Space", sign: float) -> None:
+    def __init__(self, space: "Space", sign: float | np.ndarray) -> None:
         """
         Args:
             space: the user's parameters.
-            sign: 1 where values are minimized, -1 where they are maximized.
+            sign: 1 where values are minimized, -1 where they are maximized; an array of them where
+                there are several objectives.
         """
         self.space = space
         self.sign = sign
@@ -169,6 +173,8 @@ class Record:
                 raise ValueError(f"x = {event.point!r:.60}: expected a point that is pending")
             self._remove(found)
         else:
+            self._check_values(event)
+            self._check_constraints(event)
             identity = event.identity or self.space.identity(event.point)
             found = self.find_pending(event.point, identity)
             self.evaluations.append(event)
@@ -177,6 +183,37 @@ class Record:
                 self.pending.remove(found)
             elif found is not None:
                 self._remove(found)
+
+    @property
+    def n_constraints(self) -> int:
+        """Return how many constraints the evaluations have; 0 where they have none."""
+        return next((len(e.constraints) for e in self.evaluations if e.constraints), 0)
+
+    @property
+    def several(self) -> bool:
+        """Return whether there are several objectives."""
+        return np.ndim(self.sign) > 0
+
+    def _check_values(self, event: Evaluation) -> None:
+        """Raise ValueError where an evaluation has not as many values as there are objectives."""
+        expected = np.size(self.sign) if self.several and not event.failed else 0
+        if len(event.values) != expected:
+            raise ValueError(
+                f"y has {len(event.values) or 1} values: expected {max(expected, 1)}, "
+                "one for each objective"
+            )
+
+    def _check_constraints(self, event: Evaluation) -> None:
+        """Raise ValueError where an evaluation has not as many constraints as those before."""
+        given = len(event.constraints)
+        decided = next((e for e in self.evaluations if e.constraints or not e.failed), None)
+        if decided is None or (event.failed and not given):
+            return
+        expected = max(self.n_constraints, len(decided.constraints))
+        if given != expected:
+            raise ValueError(
+                f"constraints has {given} values: expected {expected}, as in the evaluations before"
+            )
 
     def _remove(self, pending: Pending) -> None:
         """Take a pending point out; it is still known where it is there another time."""
@@ -199,14 +236,73 @@ class Record:
         return earlier
 
     @property
+    def best_index(self) -> int | None:
+        """Number of the best evaluation; None where none succeeded.
+
+        Where there are constraints it is the best feasible one, or else that of least violation;
+        with several objectives the last one of the front.
+        """
+        if self.several:
+            front = self.front
+            return front[-1] if front else None
+        values = self.sign * np.array([e.value for e in self.evaluations])
+        if not np.any(np.isfinite(values)):
+            return None
+        if not self.n_constraints:
+            return int(np.nanargmin(values))
+        history = self.history
+        return int(np.argmin(history.merit(history.imputed)))
+
+    @property
+    def front(self) -> list[int]:
+        """Numbers of the evaluations that no other dominates; with one objective, of the best.
+
+        Where there are constraints they are feasible; while none is, the least violation is alone.
+        """
+        if not self.several:
+            best = self.best_index
+            return [] if best is None else [best]
+        history = self.history
+        if not history.n_succeeded:
+            return []
+        feasible = history.feasible
+        if not np.any(feasible):
+            return [int(np.argmin(history.merit(history.imputed)))]
+        rows = np.where(feasible[:, None], history.objectives, np.nan)
+        return [int(i) for i in np.flatnonzero(objectives.non_dominated(rows))]
+
+    @property
+    def values(self) -> np.ndarray:
+        """N values, or N x M where there are several objectives, as the user has them."""
+        if not self.several:
+            return np.array([e.value for e in self.evaluations])
+        failed = (np.nan,) * np.size(self.sign)
+        rows = [e.values or failed for e in self.evaluations]
+        return np.array(rows).reshape(len(rows), len(failed))
+
+    def _constraints(self) -> np.ndarray:
+        """Return the constraint values, NaN for evaluations that came without."""
+        unknown = (np.nan,) * self.n_constraints
+        rows = [e.constraints or unknown for e in self.evaluations]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(unknown))
+
+    @property
     def history(self) -> History:
         """Return what methods see."""
         units = [e.unit for e in self.evaluations]
         pending = [p.unit for p in self.pending]
+        losses = self.sign * self.values
+        constraints = self._constraints()
+        y = losses
+        if self.several:
+            feasible = np.all(constraints <= 0.0, axis=1)
+            y = objectives.scalarize(losses, objectives.equal_weights(losses.shape[1]), feasible)
         return History(
             x=np.array(units).reshape(-1, self.space.dimension),
-            y=self.sign * np.array([e.value for e in self.evaluations]),
+            y=y,
             pending=np.array(pending).reshape(-1, self.space.dimension),
             rounding=self.space.rounding,
             proposals=tuple(e.proposal for e in (*self.evaluations, *self.pending)),
+            constraints=constraints,
+            objectives=losses if self.several else np.empty((0, 0)),
         )

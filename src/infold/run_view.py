@@ -1,6 +1,6 @@
 """What can be read of a run: its evaluations, what is pending, the best point."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,8 +37,11 @@ class RunView:
 
     @property
     def values(self) -> np.ndarray:
-        """Values of the evaluated points; NaN where the evaluation failed."""
-        return np.array([evaluation.value for evaluation in self._record.evaluations])
+        """Values of the evaluated points; NaN where the evaluation failed.
+
+        With several objectives, one row for each point.
+        """
+        return self._record.values
 
     @property
     def pending(self) -> list[Point]:
@@ -46,13 +49,41 @@ class RunView:
         return [pending.point for pending in self._record.pending]
 
     @property
-    def best(self) -> tuple[Point, float] | None:
-        """The best point and its value; None before the first evaluation that succeeded."""
-        values = self._record.sign * self.values
-        if not np.any(np.isfinite(values)):
+    def best(self) -> Any:
+        """The best point and its value; None before the first evaluation that succeeded.
+
+        Where there are constraints it is the best that satisfies them all, and as long as there is
+        none the one that violates them least. With several objectives it is a list, the front:
+        points, each with all its values, that no other point dominates.
+        """
+        index = self._record.best_index
+        if index is None:
             return None
-        best = self._record.evaluations[int(np.nanargmin(values))]
+        if self._record.several:
+            values = self.values
+            return [(self._record.evaluations[i].point, values[i]) for i in self._record.front]
+        best = self._record.evaluations[index]
         return best.point, best.value
+
+    @property
+    def best_index(self) -> int | None:
+        """Number of the evaluation that `best` is of, from 0."""
+        return self._record.best_index
+
+    @property
+    def front(self) -> list[int]:
+        """Numbers of the evaluations that no other dominates, from 0."""
+        return self._record.front
+
+    @property
+    def n_objectives(self) -> int:
+        """How many objectives there are."""
+        return int(np.size(self._record.sign))
+
+    @property
+    def feasible(self) -> np.ndarray:
+        """Which evaluations succeeded and satisfy all constraints."""
+        return self._record.history.feasible
 
     @property
     def noisy(self) -> bool:

@@ -11,8 +11,8 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 from optuna.trial import TrialState, create_trial
 
@@ -48,7 +48,7 @@ class _Suite:
 
 
 class TestInfoldSampler(
-    _Suite, BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+    _Suite, BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase
 ):
     pass
 
@@ -402,16 +402,6 @@ def test_a_model_that_waits_for_trials_with_all_parameters_says_so(caplog):
         "0 of 2 finished trials have values of all these parameters, "
         "and the model waits for 2: x, never"
     ]
-
-
-def test_several_objectives_are_refused_with_advice():
-    study = optuna.create_study(directions=["minimize", "minimize"], sampler=cheap())
-    with pytest.raises(
-        ValueError,
-        match=r"InfoldSampler optimizes one objective and the study has 2: "
-        r"use optuna\.samplers\.GPSampler",
-    ):
-        study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 0.0), n_trials=1)
 
 
 def test_threads_share_a_sampler():

@@ -56,7 +56,7 @@ def rounded_variations(
 ) -> Float[np.ndarray, "m D"]:
     """Return x rounded, with discrete coordinates of the best data, and with some replaced."""
     discrete = rounding.coordinates
-    best = history.x[np.argsort(history.imputed)[:_N_BEST]]
+    best = history.x[np.argsort(history.merit(history.imputed))[:_N_BEST]]
     originals = np.concatenate([x[None], np.where(discrete, best, x)])
     varied = np.repeat(originals, _N_VARIATIONS, axis=0)
     rank = (

@@ -7,7 +7,7 @@ paper runs L-BFGS-B in the cube and an interior-point method in the Lipschitz re
 start; the tests compare with both.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float
 
 from infold import _checks
 from infold.acquisition.discrete import new_candidates
+from infold.acquisition.feasibility import Feasibility
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.regions import Region
 from infold.models.base import Predictions, SmoothSurface, Surface
@@ -29,6 +30,7 @@ _SUFFICIENT = 1e-4  # Armijo's constant
 _SHORTEST = 1e-10  # a start that moves by less has converged
 _GAIN = 1e-3  # so has one that gains less in _MEMORY steps: a thousandth of EI, PI or a deviation
 _SIFT_AFTER = 5  # steps after which only the best starts are followed: others do not overtake them
+_CONSTRAINED = 25  # most steps with constraints: later ones creep along their edge, for < 0.001
 _SIFT_TO = 25  # starts that are followed then
 _ROUNDS = 8  # of random steps where there are no gradients
 _REACH = 0.1  # deviation of the first of these steps, halved every round
@@ -49,11 +51,16 @@ class Objective:
     surface: Surface
     batch: int = _BATCH
     """Points per evaluation of gradients, always the same number: each compiles a program."""
+    feasibility: Feasibility | None = None
+    """Where there are constraints: how likely it is that they are satisfied."""
 
     def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
         """Return the acquisition function at z."""
+        if self.feasibility is not None and not self.feasibility.found:
+            return self.feasibility.log_probability(z)
         mean, variance = self.surface.predict(z)
-        return self.acquisition.evaluate(mean, variance, self.surface.y_min).value
+        value = self.acquisition.evaluate(mean, variance, self.surface.y_min).value
+        return value if self.feasibility is None else value + self.feasibility.log_probability(z)
 
     def predict(self, z: Float[np.ndarray, "m d"]) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance at a few points, without compiling for their number."""
@@ -61,23 +68,45 @@ class Objective:
             return self._predictions(self.surface, z)[:2]
         return self.surface.predict(z)
 
+    def log_feasibility(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
+        """Return the log probability of feasibility, without compiling for the number of points."""
+        assert self.feasibility is not None
+        return self._in_batches(self.feasibility.log_probability_with_gradient, z)[0]
+
     def _predictions(self, surface: SmoothSurface, z: Float[np.ndarray, "m d"]) -> Predictions:
+        return Predictions(*self._in_batches(surface.predict_with_gradients, z))
+
+    def _in_batches(
+        self, function: Callable[[np.ndarray], tuple[np.ndarray, ...]], z: Float[np.ndarray, "m d"]
+    ) -> Sequence[np.ndarray]:
+        """Return what a function of any number of places gives, asked in batches of one size."""
         missing = -len(z) % self.batch
         padded = np.concatenate([z, np.repeat(z[-1:], missing, axis=0)]) if missing else z
         if len(padded) == self.batch:
-            rows = surface.predict_with_gradients(padded)
-            return Predictions(*(array[: len(z)] for array in rows)) if missing else rows
+            rows = function(padded)
+            return [array[: len(z)] for array in rows] if missing else rows
         batches = np.split(padded, len(padded) // self.batch)
-        parts = [surface.predict_with_gradients(batch) for batch in batches]
-        return Predictions(*(np.concatenate(rows)[: len(z)] for rows in zip(*parts, strict=True)))
+        parts = [function(batch) for batch in batches]
+        return [np.concatenate(rows)[: len(z)] for rows in zip(*parts, strict=True)]
 
     def value_and_gradient(
         self, z: Float[np.ndarray, "m d"]
     ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, "m d"]]:
         """Return the acquisition function at z and its gradient, which the surface must have."""
         assert isinstance(self.surface, SmoothSurface)
-        p = self._predictions(self.surface, z)
-        value = self.acquisition.evaluate(p.mean, p.variance, self.surface.y_min)
+        if self.feasibility is None:
+            return self._improvement(self.surface, z)
+        log_p, gradient = self._in_batches(self.feasibility.log_probability_with_gradient, z)
+        if not self.feasibility.found:
+            return log_p, gradient
+        value, in_z = self._improvement(self.surface, z)
+        return value + log_p, in_z + gradient
+
+    def _improvement(
+        self, surface: SmoothSurface, z: Float[np.ndarray, "m d"]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        p = self._predictions(surface, z)
+        value = self.acquisition.evaluate(p.mean, p.variance, surface.y_min)
         in_mean = value.in_mean[:, None] * p.mean_gradient
         in_variance = value.in_variance[:, None] * p.variance_gradient
         return value.value, in_mean + in_variance
@@ -103,9 +132,11 @@ class Search:
         _checks.at_least("n_starts", self.n_starts, 1)
         _checks.at_least("n_candidates", self.n_candidates, self.n_starts)
 
-    def objective(self, acquisition: Acquisition, surface: Surface) -> Objective:
+    def objective(
+        self, acquisition: Acquisition, surface: Surface, feasibility: Feasibility | None = None
+    ) -> Objective:
         """Return what is maximized, in batches that suit the number of starts."""
-        return Objective(acquisition, surface, min(self.n_starts, _BATCH))
+        return Objective(acquisition, surface, min(self.n_starts, _BATCH), feasibility)
 
     def maximize(self, objective: Objective, region: Region, rng: np.random.Generator) -> Found:
         """Return the best point of the region that was found."""
@@ -131,9 +162,10 @@ class Search:
         value_and_gradient: ValueAndGradient = objective.value_and_gradient
         if np.any(fixed):
             value_and_gradient = holding(value_and_gradient, fixed)
-        return projected_ascent(
-            value_and_gradient, region.project, starts, max_iterations=self.search_iterations
-        )
+        most = self.search_iterations
+        if objective.feasibility is not None:
+            most = min(most, _CONSTRAINED)
+        return projected_ascent(value_and_gradient, region.project, starts, max_iterations=most)
 
     def _candidates(
         self, surface: Surface, region: Region, rng: np.random.Generator

@@ -122,14 +122,27 @@ class TrustRegion:
 
         What that is depends on how far above the best value the median of the last ten is.
         """
-        y = history.imputed
-        before = np.minimum.accumulate(np.append(np.inf, y))[:-1]
+        several = history.n_objectives > 1
+        if not history.n_constraints and not several:
+            return self._better(history.imputed) & history.succeeded
+        # Violation first (D. Eriksson and M. Poloczek, "Scalable constrained Bayesian
+        # optimization", AISTATS 2021): less of it counts until a feasible point is found.
+        feasible = history.feasible
+        nearer = self._better(history.violation) & history.succeeded
+        nearer &= np.cumsum(feasible) == 0
+        if several:
+            return nearer | _enter_front(np.where(feasible[:, None], history.objectives, np.nan))
+        return nearer | (self._better(np.where(feasible, history.y, np.nan)) & feasible)
+
+    def _better(self, y: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Tell which values are below all before by more than next to nothing; NaN is not."""
+        before = np.fmin.accumulate(np.append(np.inf, y))[:-1]
         padded = np.append(np.full(_RECENT, np.nan), y)[:-1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # nothing is before the first
             usual = np.nanmedian(sliding_window_view(padded, _RECENT), axis=1)
         least = np.where(np.isnan(usual), 0.0, self.least_gain * (usual - before))
-        return (y < before - least) & history.succeeded
+        return y < before - least
 
     def _near(self, history: History, side: float) -> Int[np.ndarray, " k"]:
         """Return which evaluations the model is fitted to, in their order.
@@ -137,7 +150,7 @@ class TrustRegion:
         Those no farther from the best than the side, and the nearest in any case. Where some
         parameters are discrete, all: what a choice is worth shows in evaluations elsewhere too.
         """
-        way = history.x - history.x[np.argmin(history.imputed)]
+        way = history.x - history.x[np.argmin(history.merit(history.imputed))]
         within = np.max(np.abs(way), axis=1) <= side
         if history.rounding is not None:
             way = way[:, ~history.rounding.coordinates]
@@ -145,6 +158,13 @@ class TrustRegion:
         nearest = np.argsort(np.sum(way**2, axis=1), kind="stable")
         count = max(int(np.sum(within)), 2 * history.dimension + 1, _FEWEST)
         return np.sort(nearest[: min(count, self.n_data)])
+
+
+def _enter_front(y: Float[np.ndarray, "n m"]) -> Bool[np.ndarray, " n"]:
+    """Tell which rows none of the rows before is at least as good as; those with NaN are none."""
+    known = np.all(np.isfinite(y), axis=1)
+    beaten = [np.any(np.all(y[:i][known[:i]] <= row, axis=1)) for i, row in enumerate(y)]
+    return known & ~np.array(beaten, dtype=bool)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def drive_shown(
     kept: "Checkpoint",
-    objective: Callable[[Any], float],
+    objective: Callable[[Any], Any],
     trials: int,
     *,
     minimum: float | None = None,

@@ -36,6 +36,10 @@ def minimize_command(
     maximize: Annotated[
         bool, typer.Option("--maximize", help="Look for the largest value.")
     ] = False,
+    direction: Annotated[
+        str | None,
+        typer.Option(help="Of several objectives: minimize or maximize for each, with commas."),
+    ] = None,
     method: Method = None,
     acquisition: Acquisition = None,
     features: Features = None,
@@ -88,7 +92,7 @@ def minimize_command(
                     "n_features": features,
                     "n_initial": initial,
                     "seed": seed,
-                    "direction": "maximize" if maximize else None,
+                    "direction": _direction(direction, maximize),
                 },
             )
             kept = stack.enter_context(opened)
@@ -112,20 +116,42 @@ def minimize_command(
     if optimizer.best is None:
         console.print("no evaluation succeeded", style="red")
     else:
-        x, value = optimizer.best
-        console.print(f"best value {value:.6g} at", highlight=False)
+        several = optimizer.n_objectives > 1
+        x, value = optimizer.best[-1] if several else optimizer.best
+        if several:
+            console.print(f"{len(optimizer.front)} points on the front, the last found:")
+        shown = " ".join(f"{number:.6g}" for number in np.atleast_1d(value))
+        console.print(f"{_best_words(optimizer)} {shown} at", highlight=False)
         settings = x.values() if isinstance(x, dict) else x
         for name, setting in zip(optimizer.space.parameters, settings, strict=True):
             console.print(f"  {name} = {setting!r}", highlight=False, markup=False, soft_wrap=True)
         _say_noise(optimizer)
     close_run(optimizer, trials, checkpoint, interruption, "the same command continues it")
-    if optimizer.best is None:
+    if not np.any(optimizer.feasible):
         raise typer.Exit(1)
+
+
+def _direction(direction: str | None, maximize: bool) -> list[str] | str | None:
+    """Return what --direction and --maximize say; None where they say nothing."""
+    if direction is None:
+        return "maximize" if maximize else None
+    if maximize:
+        raise ValueError("--maximize goes with one objective: write --direction alone")
+    return [word.strip() for word in direction.split(",")]
+
+
+def _best_words(optimizer: "Optimizer") -> str:
+    """Say what the best value is where there are constraints."""
+    if not optimizer.history.n_constraints:
+        return "best value"
+    if np.any(optimizer.feasible):
+        return "best feasible value"
+    return "no feasible point; the least violation has the value"
 
 
 def _say_noise(optimizer: "Optimizer") -> None:
     """Say what the model takes for the best point, where evaluations are noisy."""
-    if not optimizer.noisy:
+    if optimizer.n_objectives > 1 or not optimizer.noisy:
         return
     model = optimizer.model()
     x, value = model.best()

@@ -14,7 +14,7 @@ from infold.evaluation.program import Command
 
 def find_objective(
     name: str | None, command: str | None, example: Mapping[str, Any]
-) -> Callable[[Any], float]:
+) -> Callable[[Any], Any]:
     """Return the objective, or raise ValueError where there is none to call.
 
     Args:

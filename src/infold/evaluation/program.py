@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infold import _checks
+from infold.evaluation.outcome import Outcome
 
 
 class _Filler(string.Formatter):
@@ -84,14 +85,16 @@ class Command:
             ) from error
         return [field for _, field, _, _ in parts if field is not None]
 
-    def __call__(self, point: Mapping[str, Any]) -> float:
-        """Run the program once, here and now."""
+    def __call__(self, point: Mapping[str, Any]) -> float | Outcome:
+        """Run the program once, here and now; return an outcome where it prints constraints."""
         from infold.evaluation.programs import Programs  # which needs this class
 
         with closing(Programs(self, 1, catch=False)) as programs:
             (done,) = programs.wait([programs.submit(point)])
-            value = done.result().value
-        return float("nan") if value is None else value
+            outcome = done.result()
+        if outcome.constraints:
+            return outcome
+        return float("nan") if outcome.value is None else outcome.value
 
     def words(self, point: Mapping[str, Any]) -> list[str]:
         """Return the program and its arguments, with the parameters of a point filled in."""
@@ -104,8 +107,8 @@ class Command:
             raise ValueError(f"command = {self.template!r}: {error}") from error
 
 
-def value_of(program: str, status: int, output: str, errors: str) -> float:
-    """Return the value that a program printed, or raise RuntimeError.
+def values_of(program: str, status: int, output: str, errors: str) -> list[float]:
+    """Return the numbers on the last line that a program printed, or raise RuntimeError.
 
     Args:
         program: its name, for the error.
@@ -120,8 +123,9 @@ def value_of(program: str, status: int, output: str, errors: str) -> float:
     if not lines:
         raise RuntimeError(f"{program} printed nothing: expected a number on the last line")
     try:
-        return float(lines[-1])
+        return [float(word) for word in lines[-1].split()]
     except ValueError:
         raise RuntimeError(
-            f"the last line of {program} is {lines[-1]!r:.200}: expected a number"
+            f"the last line of {program} is {lines[-1]!r:.200}: expected a number, "
+            "with those of constraints after it"
         ) from None

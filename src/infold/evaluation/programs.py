@@ -4,7 +4,6 @@ There are no threads and no pipes: output goes to files that nobody else sees, s
 outlives its program and still holds the output open is not waited for.
 """
 
-import math
 import os
 import signal
 import subprocess
@@ -15,8 +14,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import IO, Any
 
-from infold.evaluation.outcome import Outcome, failure
-from infold.evaluation.program import Command, value_of
+from infold.evaluation.outcome import Outcome, checked, failure
+from infold.evaluation.program import Command, values_of
 from infold.evaluation.sessions import Watcher, end_session
 
 _TAIL = 65536  # bytes at the end of the output among which the last line is
@@ -32,13 +31,18 @@ class Programs:
     too.
     """
 
-    def __init__(self, command: Command, capacity: int, *, catch: bool = True) -> None:
+    def __init__(
+        self, command: Command, capacity: int, *, catch: bool = True, n_objectives: int = 1
+    ) -> None:
         """
         Args:
             command: the program.
             capacity: number of runs at once.
             catch: whether errors become failed evaluations; otherwise `wait` raises them.
+            n_objectives: how many of the numbers that it prints are values; the others are
+                constraints.
         """
+        self._n_objectives = n_objectives
         self.capacity = capacity
         self._command = command
         self._catch = catch
@@ -95,7 +99,10 @@ class Programs:
         try:
             if status is None:
                 raise TimeoutError(f"{run.words[0]} timed out after {timeout:g} s")
-            value = value_of(run.words[0], status, _end_of(run.output), _end_of(run.errors))
+            printed = values_of(run.words[0], status, _end_of(run.output), _end_of(run.errors))
+            m = self._n_objectives
+            values: Any = printed[:m] if m > 1 else printed[0]
+            outcome = checked(Outcome(values, constraints=printed[m:]), m)
         except Exception as error:
             if not self._catch:
                 raise
@@ -103,9 +110,7 @@ class Programs:
             return True
         finally:
             run.forget()
-        finite = math.isfinite(value)
-        outcome = Outcome(value, None, seconds)
-        future.set_result(outcome if finite else Outcome(None, f"the value is {value}", seconds))
+        future.set_result(outcome._replace(seconds=seconds))
         return True
 
 

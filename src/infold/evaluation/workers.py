@@ -173,6 +173,7 @@ def open_workers(
     *,
     timeout: float | None = None,
     catch: bool = True,
+    n_objectives: int = 1,
 ) -> Iterator[Workers]:
     """Provide a place to evaluate `fun`, and clean up afterwards.
 
@@ -188,9 +189,10 @@ def open_workers(
         timeout: seconds after which an evaluation is ended and has failed; one process is used
             where `workers` is 1.
         catch: whether exceptions become failed evaluations; otherwise they are raised.
+        n_objectives: how many values the objective returns.
     """
     check_workers(workers, n_parallel, timeout)
-    guarded = Guarded(fun, catch)
+    guarded = Guarded(fun, catch, n_objectives)
     if not _is_count(workers):
         yield _through_owner(guarded, workers, n_parallel)
         return
@@ -198,7 +200,7 @@ def open_workers(
     if isinstance(fun, Command):
         if timeout is not None:
             fun = replace(fun, timeout=timeout)
-        with closing(Programs(fun, count, catch=catch)) as programs:
+        with closing(Programs(fun, count, catch=catch, n_objectives=n_objectives)) as programs:
             yield programs
         return
     if count == 1 and timeout is None:

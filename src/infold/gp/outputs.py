@@ -40,7 +40,9 @@ class Standardization:
         return self.invert(mean), self.deviation * deviation
 
 
-def without_outliers(y: np.ndarray, reach: float = 11.0) -> np.ndarray:
+def without_outliers(
+    y: np.ndarray, reach: float = 11.0, keep: np.ndarray | None = None
+) -> np.ndarray:
     """Return y clipped at a limit above the median.
 
     The limit is `reach` times as far above the median as the lower quartile is below it. Next to
@@ -48,11 +50,52 @@ def without_outliers(y: np.ndarray, reach: float = 11.0) -> np.ndarray:
     smallest value need not know how bad the bad ones are. The lower half sets the scale because
     nearly half of the values may be penalties. For symmetric values the default limit is five
     interquartile ranges above the upper quartile.
+
+    Args:
+        y: values, of which small ones are good.
+        reach: how far the limit is.
+        keep: which values matter most, such as those of feasible points; the limit is never below
+            their median.
     """
     smallest, lower, middle = np.quantile(y, [0.0, 0.25, 0.5])
     with np.errstate(over="ignore"):  # an infinite limit clips nothing
         spread = middle - (lower if lower < middle else smallest)
-        return np.minimum(y, middle + reach * spread) if spread > 0 else y
+        limit = middle + reach * spread
+        if keep is not None and np.any(keep):
+            limit = max(limit, float(np.median(y[keep])))
+        return np.minimum(y, limit) if spread > 0 else y
+
+
+@dataclass(frozen=True)
+class BilogTransform:
+    """sign(c) log(1 + |c| / scale), standardized: what is near zero is seen best.
+
+    It keeps the sign, which is all that matters of a constraint, and lightens both tails
+    (D. Eriksson and M. Poloczek, "Scalable constrained Bayesian optimization", AISTATS 2021).
+    """
+
+    scale: float
+    after: Standardization
+
+    @classmethod
+    def of(cls, c: np.ndarray) -> "BilogTransform":
+        """Return the transform of the values c; the scale is the median of their sizes."""
+        sizes = np.abs(c)
+        largest = float(np.max(sizes)) or 1.0
+        scale = largest * float(np.median(sizes / largest)) or largest
+        unit = cls(scale, Standardization(0.0, 1.0))
+        return cls(scale, Standardization.of(unit.apply(c)))
+
+    def apply(self, c: np.ndarray) -> np.ndarray:
+        """Return c transformed."""
+        with np.errstate(over="ignore"):
+            sizes = np.minimum(np.abs(c) / self.scale, _LARGEST)
+        return self.after.apply(np.sign(c) * np.log1p(sizes))
+
+    @property
+    def limit(self) -> float:
+        """What zero becomes."""
+        return float(self.apply(np.zeros(1))[0])
 
 
 def _yeo_johnson(s: np.ndarray, power: float) -> np.ndarray:

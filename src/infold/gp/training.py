@@ -11,7 +11,7 @@ takes SciPy, which cannot be given any, six to ten.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -147,7 +147,10 @@ class _Evaluated(NamedTuple):
 
 def _evaluate(loss: Loss, x: np.ndarray) -> _Evaluated:
     value, gradient, posterior = loss(x)
-    gradient = np.asarray(gradient)
+    return _usable(x, value, np.asarray(gradient), posterior)
+
+
+def _usable(x: np.ndarray, value: Any, gradient: np.ndarray, posterior: Any) -> _Evaluated:
     usable = math.isfinite(value) and bool(np.all(np.isfinite(gradient)))
     return _Evaluated(x, float(value) if usable else math.inf, gradient, posterior)
 
@@ -156,9 +159,66 @@ def _minimize(
     loss: Loss, start: Start, bounds: tuple[np.ndarray, np.ndarray], tolerance: float
 ) -> Trained:
     """Minimize `loss` from one start."""
+    descent = _descend(start, bounds, tolerance)
+    x = next(descent)
+    while True:
+        try:
+            x = descent.send(_evaluate(loss, x))
+        except StopIteration as end:
+            return end.value
+
+
+def train_together(
+    loss: Callable[[np.ndarray], tuple[Any, Any, Any]],
+    starts: list[Start],
+    bounds: tuple[np.ndarray, np.ndarray],
+    tolerance: float = 1e-6,
+) -> tuple[list[Trained], Any]:
+    """Minimize several losses in step, each evaluation of all of them being one batch.
+
+    Each takes the steps that `train` would take with it alone.
+
+    Args:
+        loss: function of the parameters of all, one per row; returns the negative log likelihoods,
+            their gradients as rows, and the posterior of all.
+        starts: where each begins.
+        bounds: lower and upper limits of the parameters, the same for all.
+        tolerance: as in `train`.
+
+    Returns:
+        What was found for each, without a posterior, and the posterior of all there.
+    """
+    descents = [_descend(start, bounds, tolerance) for start in starts]
+    x = np.stack([next(descent) for descent in descents])
+    found: dict[int, Trained] = {}
+    while True:
+        values, gradients, posterior = loss(x)
+        evaluated = np.array(x)
+        rows = zip(descents, evaluated, np.asarray(values), np.asarray(gradients), strict=True)
+        for i, (descent, at, value, gradient) in enumerate(rows):
+            if i in found:
+                continue
+            try:
+                x[i] = descent.send(_usable(at, value, gradient, None))
+            except StopIteration as end:
+                found[i] = end.value
+                x[i] = end.value.flat
+        if len(found) == len(starts):
+            break
+    if not np.array_equal(x, evaluated):
+        posterior = loss(x)[2]
+    if any(trained.log_likelihood == -math.inf for trained in found.values()):
+        raise FloatingPointError("the likelihood could not be evaluated at the start of training")
+    return [found[i] for i in range(len(starts))], posterior
+
+
+def _descend(
+    start: Start, bounds: tuple[np.ndarray, np.ndarray], tolerance: float
+) -> Generator[np.ndarray, _Evaluated, Trained]:
+    """Minimize a loss from one start: give parameters, be sent what the loss is there."""
     lower, upper = bounds
     pairs = start.pairs
-    best = _evaluate(loss, np.clip(start.flat, lower, upper))
+    best = yield np.clip(start.flat, lower, upper)
     n_likelihoods = 1
     n_iterations = 0
     converged = False
@@ -171,7 +231,7 @@ def _minimize(
         direction = _direction(g, free, pairs)
         length = 1.0
         for _ in range(_TRIES):
-            trial = _evaluate(loss, np.clip(x + length * direction, lower, upper))
+            trial = yield np.clip(x + length * direction, lower, upper)
             n_likelihoods += 1
             expected = min(float(g @ (trial.x - x)), 0.0)  # a clipped step may lead uphill
             if trial.loss <= f + _SUFFICIENT * expected:

@@ -4,11 +4,13 @@ Seen to work with Optuna 4.9 and 5.0.
 """
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from optuna.distributions import BaseDistribution, FloatDistribution
+from optuna.samplers._base import _CONSTRAINTS_KEY, _process_constraints_after_trial
 from optuna.study import Study
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 _KEY = "infold:params"
 _LONGEST = 2000  # characters of an attribute; relational storages take 2045
@@ -22,6 +24,22 @@ def trials(study: Study) -> list[FrozenTrial]:
 def chosen_by(trial: FrozenTrial) -> str:
     """Return "user" where somebody enqueued the trial, else nothing."""
     return "user" if "fixed_params" in trial.system_attrs else ""
+
+
+def keep_constraints(
+    constraints_func: Callable[[FrozenTrial], Sequence[float]],
+    study: Study,
+    trial: FrozenTrial,
+    state: TrialState,
+) -> None:
+    """Ask for the constraints of a trial that has ended and keep them with it, as Optuna does."""
+    _process_constraints_after_trial(constraints_func, study, trial, state)
+
+
+def constraints(trial: FrozenTrial) -> tuple[float, ...]:
+    """Return the constraint values of a trial; none where nobody has asked for them."""
+    kept = trial.system_attrs.get(_CONSTRAINTS_KEY)
+    return () if kept is None else tuple(float(value) for value in kept)
 
 
 def contains(distribution: BaseDistribution, value: Any) -> bool:

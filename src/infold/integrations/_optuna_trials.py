@@ -203,27 +203,31 @@ class Seen(NamedTuple):
 
 def look(
     trials: Iterable[FrozenTrial],
-    sign: float,
+    sign: float | np.ndarray,
     coding: Coding,
     memory: Memory,
     *,
     oldest: datetime,
     n_design: int,
+    constrained: bool = False,
 ) -> Seen:
     """Return what the trials say.
 
     Args:
         trials: the trials.
-        sign: -1 where the study maximizes.
+        sign: -1 where the study maximizes; an array of them where it has several objectives.
         coding: the way to the unit cube.
         memory: what is known of finished trials.
         oldest: running trials that began earlier are those of killed workers, and left out.
         n_design: number of trials with values that were chosen before there was a model.
+        constrained: whether to look at the constraints of the trials.
     """
+    signs = np.atleast_1d(sign)
     evaluated: list[Located] = []
     pending: list[Located] = []
     y = []
     pruned = []
+    constraints: list[tuple[float, ...]] = []
     by: list[str] = []
     began: list[datetime | None] = []
     ended: list[datetime | None] = []
@@ -249,18 +253,36 @@ def look(
         began.append(trial.datetime_start)
         ended.append(trial.datetime_complete)
         evaluated.append(located)
-        y.append(_value(trial, sign))
+        y.append(_values(trial, signs))
         pruned.append(trial.state == TrialState.PRUNED)
+        constraints.append(private.constraints(trial) if constrained else ())
     dimension = coding.space.dimension
+    losses = np.array(y, dtype=np.float64).reshape(-1, len(signs))
+    is_pruned = np.array(pruned, dtype=bool)
+    losses = np.stack([_finite(column, is_pruned) for column in losses.T], axis=1)
     history = History(
         np.array([located.unit for located in evaluated]).reshape(-1, dimension),
-        _finite(np.array(y), np.array(pruned, dtype=bool)),
+        losses[:, 0],
         np.array([located.unit for located in pending]).reshape(-1, dimension),
         coding.space.rounding,
         (*_proposals(by, began, ended), *(Proposal() for _ in pending)),
+        constraints=_table(constraints),
+        objectives=losses if len(signs) > 1 else np.empty((0, 0)),
     )
     known = {located.identity for located in (*evaluated, *pending)} - memory.open_identities
     return Seen(history, frozenset(known), n_finished, n_usable)
+
+
+def _table(rows: list[tuple[float, ...]]) -> np.ndarray:
+    """Return constraint values, one trial per row; NaN for trials that came without."""
+    count = next((len(row) for row in rows if row), 0)
+    for row in rows:
+        if row and len(row) != count:
+            raise ValueError(
+                f"a trial has {len(row)} constraints: expected {count}, as in the trials before"
+            )
+    table = np.array([row or (math.nan,) * count for row in rows]).reshape(len(rows), count)
+    return np.where(np.isfinite(table), table, np.nan)
 
 
 def _proposals(
@@ -286,12 +308,14 @@ def _diverged(trial: FrozenTrial) -> bool:
     return last is not None and math.isnan(last)
 
 
-def _value(trial: FrozenTrial, sign: float) -> float:
-    """Return the value to minimize; NaN where there is none."""
+def _values(trial: FrozenTrial, signs: np.ndarray) -> np.ndarray:
+    """Return the values to minimize; NaN where there are none."""
     if trial.state == TrialState.COMPLETE:
-        return sign * float(trial.values[0])
+        return signs * np.array(trial.values, dtype=np.float64)
     last = _last_reported(trial)
-    return math.nan if last is None or trial.state != TrialState.PRUNED else sign * last
+    if trial.state != TrialState.PRUNED or last is None or len(signs) > 1:
+        return np.full(len(signs), np.nan)
+    return signs * last
 
 
 def _finite(y: np.ndarray, pruned: np.ndarray) -> np.ndarray:

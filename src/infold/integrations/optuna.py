@@ -7,13 +7,13 @@ import logging
 import secrets
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from infold import _checks, methods
+from infold import _checks, methods, objectives
 from infold.methods import Method, RandomSearch
 
 try:
@@ -52,6 +52,9 @@ class InfoldSampler(BaseSampler):
     Failed trials are points to avoid, and so are running ones that reported NaN. A pruned trial
     counts with its last reported value, but never as better than the median of the completed.
 
+    A study may have several objectives: each trial draws weights of them, and looks for the best
+    point with these.
+
     Parameters that only some trials have are modelled apart, each group of those that occur in the
     same trials by a model of its own.
     """
@@ -68,6 +71,7 @@ class InfoldSampler(BaseSampler):
         group: bool = True,
         independent_sampler: BaseSampler | None = None,
         seed: int | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         max_running_seconds: float = _DAY,
     ) -> None:
         """
@@ -87,6 +91,8 @@ class InfoldSampler(BaseSampler):
                 default the method's own initial points for the former, which may begin with the
                 centre, and a `RandomSampler` for the latter.
             seed: seed of every random choice; drawn when None.
+            constraints_func: function of a trial that has ended which returns its constraint
+                values, feasible where none is above 0, as Optuna's own samplers take it.
             max_running_seconds: seconds after which a trial that still runs is taken for that of a
                 killed worker.
         """
@@ -115,6 +121,12 @@ class InfoldSampler(BaseSampler):
         self._independent_sampler = independent_sampler or RandomSampler(
             seed=None if seed is None else _random_seed(self._seed)
         )
+        if constraints_func is not None and not callable(constraints_func):
+            raise ValueError(
+                f"constraints_func = {_checks.shown(constraints_func)}: "
+                "expected a function of a trial"
+            )
+        self._constraints_func = constraints_func
         self._max_running_seconds = float(max_running_seconds)
         self._intersection = IntersectionSearchSpace()
         self._memories: dict[frozenset[str], Memory] = {}
@@ -151,7 +163,6 @@ class InfoldSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        _check_objectives(study)
         if self._begins_at_centre(trial) and can_model(param_name, param_distribution):
             return Coding({param_name: param_distribution}).centre()[param_name]
         chosen = private.announced(trial, {param_name: param_distribution})
@@ -176,6 +187,8 @@ class InfoldSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
         self._groups.pop((study.study_name, trial.number), None)
+        if self._constraints_func is not None:
+            private.keep_constraints(self._constraints_func, study, trial, state)
         self._independent_sampler.after_trial(study, trial, state, values)
 
     def _sample_group(self, study: Study, trial: FrozenTrial, name: str) -> dict[str, Any]:
@@ -220,7 +233,6 @@ class InfoldSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        _check_objectives(study)
         if not search_space:
             return {}
         return self._suggest(study, trial, search_space)
@@ -255,7 +267,11 @@ class InfoldSampler(BaseSampler):
             seed = self._seed + sum(own) + attempt
             if seen.n_usable >= self._n_startup_trials:
                 key = (seed, trial.number)
-                suggestion = method.suggest(seen.history, 1, key, dict(memory.cache))
+                history = seen.history
+                if history.n_objectives > 1:
+                    weights = objectives.weights_of(key, history.n_objectives)
+                    history = objectives.with_weights(history, weights)
+                suggestion = method.suggest(history, 1, key, dict(memory.cache))
                 memory.cache = suggestion.cache
             elif self._design is not None and group is None:
                 suggestion = self._design.suggest(seen.history, 1, (seed, trial.number))
@@ -284,9 +300,17 @@ class InfoldSampler(BaseSampler):
     def _look(self, study: Study, trial: FrozenTrial, coding: Coding, memory: Memory) -> Seen:
         """Return what the other trials say, with a warning where too many have other parameters."""
         others = [other for other in private.trials(study) if other.number != trial.number]
-        sign = 1.0 if study.direction == StudyDirection.MINIMIZE else -1.0
+        sign = np.array([1.0 if d == StudyDirection.MINIMIZE else -1.0 for d in study.directions])
         oldest = datetime.now() - timedelta(seconds=self._max_running_seconds)
-        seen = look(others, sign, coding, memory, oldest=oldest, n_design=self._n_startup_trials)
+        seen = look(
+            others,
+            sign,
+            coding,
+            memory,
+            oldest=oldest,
+            n_design=self._n_startup_trials,
+            constrained=self._constraints_func is not None,
+        )
         few = seen.n_usable < self._n_startup_trials <= seen.n_finished
         if few and not memory.warned:
             memory.warned = True
@@ -314,14 +338,6 @@ def _checked(search_space: Any) -> dict[str, BaseDistribution]:
                 "expected a distribution of Optuna, such as FloatDistribution(0.0, 1.0)"
             )
     return dict(search_space)
-
-
-def _check_objectives(study: Study) -> None:
-    if len(study.directions) > 1:
-        raise ValueError(
-            f"InfoldSampler optimizes one objective and the study has {len(study.directions)}: "
-            "use optuna.samplers.GPSampler, TPESampler or NSGAIISampler"
-        )
 
 
 def _random_seed(seed: int) -> int:

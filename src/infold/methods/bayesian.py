@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from infold import _checks
 from infold._precision import float64
 from infold._threads import one_blas_thread_when_small
 from infold.acquisition import discrete
+from infold.acquisition.feasibility import Feasibility
 from infold.acquisition.functions import Acquisition, ExpectedImprovement
 from infold.acquisition.lipschitz import LipschitzConstraint
 from infold.acquisition.regions import Place, Region, RegionSettings, WholeCube
@@ -26,6 +27,7 @@ from infold.acquisition.search import Found, Objective, Search
 from infold.methods.base import Cache, Key, Suggestion
 from infold.methods.random import DESIGNS, RandomSearch
 from infold.models.base import Fitted, Model, kept_state
+from infold.models.constraints import FittedConstraints, fit_constraints
 from infold.models.full_space import FullSpaceGP
 from infold.record import History, Proposal
 
@@ -79,8 +81,9 @@ class BayesianOptimization:
     @one_blas_thread_when_small
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
         """Return q points, one after the other: each is pending for the next."""
-        if history.n_succeeded == 0:
+        if history.n_succeeded == 0 and not np.any(np.isfinite(history.constraints)):
             return _random_points(history, q, key, cache)
+        history = _with_values(history)
         cache = dict(cache or {})
         clock = Stopwatch()
         n_known = len(history.y)
@@ -93,12 +96,13 @@ class BayesianOptimization:
             with clock("fit"):
                 fitted, fallback = self._fit(history, key, kept_state(cache, "model"))
             cache["model"] = fitted.state
+            constraints = self._fit_constraints(fitted, history, cache, clock)
             training = {**fitted.describe(), "fallback": fallback, "known": n_known}
             for i in range(q):
                 if i > 0:
                     clock = Stopwatch()
                 rng = np.random.default_rng([*key, *fitted.stream, i])
-                x, diagnostics = self._choose(fitted, history, place, rng, clock)
+                x, diagnostics = self._choose(fitted, constraints, history, place, rng, clock)
                 diagnostics = {**training, **diagnostics, "seconds": dict(clock.seconds)}
                 proposal = Proposal(fitted.by, diagnostics)
                 points.append(x)
@@ -125,6 +129,21 @@ class BayesianOptimization:
             _log.warning("%s: %s; training again from a fresh start", self._label, error)
             return self.model.fit(history, (*key, _FIT_AGAIN), {}), "fresh start"
 
+    def _fit_constraints(
+        self, fitted: Fitted, history: History, cache: Cache, clock: "Stopwatch"
+    ) -> list[FittedConstraints]:
+        """Fit the constraints on each surface of the model; none where there are none."""
+        if not history.n_constraints:
+            return []
+        known = kept_state(cache, "constraints")
+        with clock("constraints"):
+            constraints = [
+                fit_constraints(history, surface, kept_state(known, str(i)))
+                for i, surface in enumerate(fitted.surfaces)
+            ]
+        cache["constraints"] = {str(i): each.state for i, each in enumerate(constraints)}
+        return constraints
+
     def _fall_back(
         self, error: Exception, history: History, q: int, key: Key, cache: Cache
     ) -> Suggestion:
@@ -149,6 +168,7 @@ class BayesianOptimization:
     def _choose(
         self,
         fitted: Fitted,
+        constraints: list[FittedConstraints],
         history: History,
         place: Place,
         rng: np.random.Generator,
@@ -160,10 +180,15 @@ class BayesianOptimization:
         regions: list[Region] = []
         objectives: list[Objective] = []
         found: list[Found] = []
-        for surface in fitted.surfaces:
+        for i, surface in enumerate(fitted.surfaces):
             with clock("region"):
                 regions.append(place.around(surface, rng))
-            objectives.append(self.search.objective(self.acquisition, surface))
+            feasibility = None
+            if constraints:
+                with clock("condition"):
+                    known = constraints[i].condition(surface.data)
+                feasibility = Feasibility(known, bool(np.any(history.feasible)))
+            objectives.append(self.search.objective(self.acquisition, surface, feasibility))
             with clock("search"):
                 found.append(self.search.maximize(objectives[-1], regions[-1], rng))
             if not np.isfinite(found[-1].value):
@@ -184,7 +209,22 @@ class BayesianOptimization:
                 places = [z[0] for z in fitted.encode(x[None])]
             diagnostics = {"acquisition": float(value)}
             diagnostics |= _describe(fitted, objectives, regions, places, x)
+            if constraints:
+                diagnostics["feasibility"] = _probability(objectives, places)
         return x, diagnostics
+
+
+def _with_values(history: History) -> History:
+    """Return the history, or one with violations for values where there are no values at all."""
+    if history.n_succeeded:
+        return history
+    return replace(history, y=history.violation)
+
+
+def _probability(objectives: list[Objective], places: list[np.ndarray]) -> float:
+    """Return how likely the chosen point satisfies all constraints."""
+    parts = zip(objectives, places, strict=True)
+    return float(np.exp(np.mean([objective.log_feasibility(z[None]) for objective, z in parts])))
 
 
 def _describe(

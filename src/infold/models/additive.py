@@ -69,7 +69,8 @@ class FittedAdditive(FittedByLikelihood):
     @float64
     def surfaces(self) -> list[GPSurface]:
         history = self.history
-        best = history.x[np.nanargmin(history.y)]
+        merit = np.where(history.succeeded, history.merit(history.imputed), np.inf)
+        best = history.x[np.argmin(merit)]
         upper = self.encode(np.ones((1, history.dimension)))  # padding stays zero
         incumbents = self.encode(best[None])
         data = self.encode(history.everywhere)

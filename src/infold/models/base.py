@@ -188,8 +188,8 @@ class InputSurface(Surface):
         y = self.fitted.targets
         self.upper = np.ones(history.dimension)
         self.data = history.everywhere
-        self.promising = history.x[best_first(y)]
-        self.y_min = float(np.min(y[history.succeeded]))
+        self.promising = history.x[best_first(history.merit(y))]
+        self.y_min = float(np.min(y[history.eligible]))
         self.rounding = history.rounding
 
     def predict(self, z: Float[np.ndarray, "m d"]) -> MeanAndVariance:

@@ -106,7 +106,7 @@ class LearnedFeatures:
         due = warm is None or self._due(len(history.y), restarted)
         values = history.imputed
         if self.clip_outliers:
-            values = without_outliers(values, _REACH)
+            values = without_outliers(values, _REACH, history.feasible)
         fitted = fit(
             history.x,
             values,

@@ -68,7 +68,9 @@ class FullSpaceGP:
     @float64
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedGP":
         """Train from the last parameters, or from the modes of the priors where there are none."""
-        values = without_outliers(history.imputed) if self.clip_outliers else history.imputed
+        values = history.imputed
+        if self.clip_outliers:
+            values = without_outliers(values, keep=history.feasible)
         outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
         y = outputs.apply(values)
         size = padding.bucket_size(len(y) + len(history.pending))
@@ -104,7 +106,8 @@ class FullSpaceGP:
         if history.rounding is not None:
             free = ~history.rounding.coordinates
         if np.any(free):
-            way = history.x[:, free] - history.x[np.argmin(history.imputed), free]
+            best = np.argmin(history.merit(history.imputed))
+            way = history.x[:, free] - history.x[best, free]
             # Two points anywhere in the cube are √(1/6) apart along a coordinate.
             extent[free] = np.clip(np.sqrt(6.0 * np.mean(way**2)), _LEAST_EXTENT, 1.0)
         return extent

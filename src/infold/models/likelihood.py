@@ -53,7 +53,7 @@ class FittedByLikelihood(Fitted):
     @property
     def y_min(self) -> float:
         """The best value so far, standardized."""
-        return float(np.min(self.values[self.history.succeeded]))
+        return float(np.min(self.values[self.history.eligible]))
 
     @float64
     def condition(self, history: History) -> "FittedByLikelihood":
@@ -109,7 +109,7 @@ class FittedByLikelihood(Fitted):
         return GPSurface(
             upper=np.ones(data.shape[1]),
             data=data,
-            promising=data[best_first(self.values)],
+            promising=data[best_first(self.history.merit(self.values))],
             y_min=self.y_min,
             rounding=rounding,
             lengthscale=lengthscale,
@@ -152,5 +152,5 @@ def with_lies(history: History, y: Float[np.ndarray, " n"]) -> tuple[np.ndarray,
     pending points and leaves that of the places beyond them. `docs/notes.md` compares it with the
     values that the model predicts.
     """
-    best = np.min(y[history.succeeded])
+    best = np.min(y[history.eligible])
     return history.everywhere, np.append(y, np.full(len(history.pending), best))

@@ -153,9 +153,14 @@ def _summary(subject: Subject, converged: Convergence, timed: Times) -> list[tup
     tiles: list[tuple[str, Any]] = [("evaluations", n)]
     if subject.best is None:
         tiles.append(("best value", "none yet"))
+    elif subject.n_constraints and not np.any(subject.feasible):
+        tiles.append(("best value", "no feasible point yet"))
     else:
-        tiles.append(("best value", float(converged.value[subject.best])))
+        what = "best feasible value" if subject.n_constraints else "best value"
+        tiles.append((what, float(converged.value[subject.best])))
         tiles.append(("found at evaluation", subject.best + 1))
+    if subject.n_constraints:
+        tiles.append(("feasible", int(np.sum(subject.feasible))))
     tiles.append(("failed", failed))
     if subject.n_pending:
         tiles.append(("pending", subject.n_pending))
@@ -176,9 +181,13 @@ def duration(seconds: float) -> str:
 
 def _convergence_note(subject: Subject, converged: Convergence) -> str:
     note = "The line is the best value so far. "
+    if subject.n_constraints:
+        note = "The line is the best value so far among points that satisfy all constraints. "
     if not np.all(np.isfinite(converged.value)):
         note += "Crosses at the top are failed evaluations. "
     random = converged.at_random
+    if random is None and subject.n_constraints:
+        return note.strip()
     if random is None:
         return note + "There are too few random points, or nothing else, to compare with."
     since = f"after its first {random.n_first} points" if random.n_first else "from the start"

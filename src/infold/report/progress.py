@@ -84,9 +84,16 @@ class RunProgress:
         """Show the state after one more evaluation."""
         self._seconds = [*self._seconds[-19:], result.optimizer.ask_seconds]
         best = "no value yet"
-        if np.isfinite(result.fun):
+        if result.optimizer.n_objectives > 1:
+            best = f"front of {len(result.pareto_x)}" if len(result.pareto_x) else best
+            if len(result.pareto_x) and not np.any(result.optimizer.feasible):
+                best = "no feasible point yet"
+        elif np.isfinite(result.fun):
             best = f"best {result.fun:.5g}"
-            if self._minimum is not None:
+            if len(result.constraints):
+                known = np.any(result.optimizer.feasible)
+                best = f"best feasible {result.fun:.5g}" if known else "no feasible point yet"
+            if self._minimum is not None and not len(result.constraints):
                 best += f"  regret {result.fun - self._minimum:.3g}"
         speed = f"{np.median(self._seconds):.2f} s per suggestion"
         self._progress.update(self._task, completed=len(result.func_vals), best=best, speed=speed)

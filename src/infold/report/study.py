@@ -101,5 +101,8 @@ def _evaluation(trial: "FrozenTrial", number: int, space: Space) -> Evaluation:
         error=None if complete else str(trial.system_attrs.get("fail_reason", state)),
         seconds=None if seconds is None else seconds.total_seconds(),
         told_at=np.nan if told is None else told.timestamp(),
+        constraints=tuple(
+            c if math.isfinite(c) else math.nan for c in trial.system_attrs.get("constraints") or ()
+        ),
         proposed_by="user" if user else FIRST_TRIALS if number < _N_FIRST else "sampler",
     )

@@ -38,11 +38,16 @@ class Subject:
             title: what the page calls it; the method and the number of parameters when empty.
             lent: whether the method of `optimizer` is not the one that proposed the points.
         """
+        if optimizer.n_objectives > 1:
+            raise ValueError(
+                f"the run has {optimizer.n_objectives} objectives: expected one; "
+                "infold.plot.front shows several"
+            )
         self._optimizer = optimizer
         self._lent = lent
         self.space: Space = optimizer.space
         self.evaluations: list[Evaluation] = optimizer.evaluations
-        self.direction = optimizer.direction
+        self.direction = str(optimizer.direction)
         self.sign = 1.0 if optimizer.direction == "minimize" else -1.0
         self.seed: int | None = None if lent else optimizer.seed
         self.n_pending = len(optimizer.pending)
@@ -57,9 +62,26 @@ class Subject:
 
     @property
     def best(self) -> int | None:
-        """Number of the best evaluation, from 0; None where none succeeded."""
-        loss = self.loss
-        return int(np.nanargmin(loss)) if np.any(np.isfinite(loss)) else None
+        """Number of the best evaluation, from 0; None where none succeeded.
+
+        Where there are constraints it is the best feasible one, or else that of least violation.
+        """
+        return self._optimizer.best_index
+
+    @property
+    def counted(self) -> np.ndarray:
+        """`loss` of the evaluations that may be the best; NaN where constraints are violated."""
+        return np.where(self.feasible, self.loss, np.nan)
+
+    @property
+    def n_constraints(self) -> int:
+        """How many constraints the evaluations have."""
+        return self._optimizer.history.n_constraints
+
+    @property
+    def feasible(self) -> np.ndarray:
+        """Which evaluations succeeded and satisfy all constraints."""
+        return self._optimizer.feasible
 
     @property
     def varying(self) -> dict[str, Parameter]:
@@ -125,7 +147,7 @@ class Subject:
 def _contents(optimizer: Optimizer, method: methods.Method) -> runfile.Contents:
     """Return the evaluations of a run as a file with another method would hold them."""
     return contents_of(
-        optimizer.space, optimizer.evaluations, optimizer.direction, method, optimizer.seed
+        optimizer.space, optimizer.evaluations, str(optimizer.direction), method, optimizer.seed
     )
 
 

@@ -65,7 +65,8 @@ def line(event: Event) -> str:
         return dump({"event": "forget", "x": plain(event.point)})
     if isinstance(event, Pending):
         return dump({"event": "pending", **_proposed(event)})
-    told: dict[str, Any] = {"y": None if event.failed else event.value}
+    value = list(event.values) or event.value
+    told: dict[str, Any] = {"y": None if event.failed else value}
     if event.error is not None:
         told["error"] = event.error
     if event.seconds is not None:
@@ -73,7 +74,7 @@ def line(event: Event) -> str:
     if not math.isnan(event.told_at):
         told["told_at"] = event.told_at
     if event.constraints:
-        told["constraints"] = list(event.constraints)
+        told["constraints"] = plain(event.constraints)
     return dump({"event": "evaluation", **_proposed(event, told)})
 
 
@@ -143,11 +144,14 @@ def parse_evaluation(data: dict[str, Any], space: Space) -> Evaluation:
     asked = _parse_pending(data, space)
     if "y" not in data:
         raise ValueError("y is missing: expected a number, or null for a failed evaluation")
-    value = _number(data, "y")
+    several = isinstance(data["y"], list)
+    parts = [_number({"y": y}, "y") for y in (data["y"] if several else [data["y"]])] or [None]
+    value = None if None in parts else parts[0]
     told_at = _number(data, "told_at")
     constraints = field(data, "constraints", list, "a list", [])
     numbers = [
-        field({"constraints": c}, "constraints", int | float, "numbers") for c in constraints
+        field({"constraints": c}, "constraints", int | float, "numbers or null", math.nan)
+        for c in constraints
     ]
     return Evaluation(
         point=asked.point,
@@ -159,6 +163,7 @@ def parse_evaluation(data: dict[str, Any], space: Space) -> Evaluation:
         proposed_by=asked.proposed_by,
         diagnostics=asked.diagnostics,
         constraints=tuple(float(number) for number in numbers),
+        values=tuple(y for y in parts if y is not None) if several and value is not None else (),
         identity=asked.identity,
     )
 

@@ -45,7 +45,7 @@ class Contents(TypedDict):
     n_initial: int
     initial: str
     seed: int
-    direction: str
+    direction: str | list[str]
     events: list[tuple[Event, str]]
     """Each with its place in the file, for errors."""
 
@@ -178,7 +178,7 @@ def _parse_head(head: dict[str, Any], source: str, version: int) -> Contents:
         "n_initial": whole(head, "n_initial", 1),
         "initial": field(head, "initial", str, "text"),
         "seed": whole(head, "seed"),
-        "direction": field(head, "direction", str, "text"),
+        "direction": field(head, "direction", str | list, "text, or a list of texts"),
         "events": [],
     }
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from infold import _checks, methods, runfile
+from infold import _checks, methods, objectives, runfile
 from infold.methods import settings
 from infold.models.base import features
 from infold.optimizer import Optimizer
@@ -160,6 +160,9 @@ def _continue(path: str | os.PathLike, space: object, given: dict[str, Any]) -> 
     for name, value in given.items():
         if name == "method" and not isinstance(value, str):
             continue  # compared with all its settings when the file was loaded
+        if name == "direction":
+            value = objectives.directions_of(value)
+            value = value if len(value) > 1 else value[0]
         if saved[name] != value:
             raise _contradiction(path, name, saved[name], value)
     return optimizer

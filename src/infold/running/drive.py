@@ -30,7 +30,7 @@ ON_ERROR = ("continue", "raise")
 
 def drive(
     optimizer: Optimizer,
-    fun: Callable[[Any], float],
+    fun: Callable[[Any], Any],
     n_trials: int,
     *,
     first: Sequence = (),
@@ -93,9 +93,12 @@ def drive(
         return not again and not waiting and optimizer.exhausted
 
     catch = on_error == "continue"
+    m = optimizer.n_objectives
     with (
         keeping(optimizer, checkpoint) as kept,
-        open_workers(fun, workers, n_parallel, timeout=timeout, catch=catch) as pool,
+        open_workers(
+            fun, workers, n_parallel, timeout=timeout, catch=catch, n_objectives=m
+        ) as pool,
     ):
         ended = reason_to_stop()
         # Once stopped, what is under way is still waited for: each evaluation may have cost hours.
@@ -119,7 +122,13 @@ def drive(
                     ended = reason_to_stop()
                     continue  # the signal may be to blame: the point stays pending
                 seconds = max(0.0, outcome.seconds)  # the objective may have set the clock
-                optimizer.tell(x, outcome.value, seconds=seconds, error=_text(outcome))
+                optimizer.tell(
+                    x,
+                    outcome.value,
+                    constraints=getattr(outcome, "constraints", ()),
+                    seconds=seconds,
+                    error=_text(outcome),
+                )
                 if not kept.save():
                     ended = ended or f"stopped after {len(optimizer)} evaluations"
                 failures.count(outcome, len(optimizer))

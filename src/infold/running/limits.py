@@ -40,7 +40,11 @@ class Limits:
             seconds: how long it has been going on.
         """
         n = len(optimizer)
-        if self.target is not None and optimizer.best is not None:
+        if self.target is not None and optimizer.n_objectives > 1:
+            raise ValueError(
+                f"target = {self.target}: expected none where there are several objectives"
+            )
+        if self.target is not None and optimizer.best is not None and np.any(optimizer.feasible):
             value = optimizer.best[1]
             good = value <= self.target if _minimizes(optimizer) else value >= self.target
             if good:
@@ -58,7 +62,5 @@ def _minimizes(optimizer: Optimizer) -> bool:
 
 def _evaluations_since_best(optimizer: Optimizer) -> int:
     """Return how many evaluations came after the best; 0 where none has succeeded."""
-    values = optimizer.values if _minimizes(optimizer) else -optimizer.values
-    if not np.any(np.isfinite(values)):
-        return 0
-    return len(values) - 1 - int(np.nanargmin(values))
+    best = optimizer.best_index
+    return 0 if best is None else len(optimizer) - 1 - best

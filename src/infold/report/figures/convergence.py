@@ -42,7 +42,7 @@ class Convergence:
     value: Float[np.ndarray, " n"]
     """NaN where the evaluation failed."""
     best: Float[np.ndarray, " n"]
-    """Best value so far; NaN before the first."""
+    """Best value so far, of feasible points where there are constraints; NaN before the first."""
     proposed_by: list[str]
     at_random: AtRandom | None
     """None where too few points were random, or all of them."""
@@ -53,9 +53,9 @@ def convergence(subject: Subject) -> Convergence:
     loss = subject.loss
     return Convergence(
         value=subject.sign * loss,
-        best=subject.sign * best_so_far(loss),
+        best=subject.sign * best_so_far(subject.counted),
         proposed_by=[e.proposed_by for e in subject.evaluations],
-        at_random=_at_random(subject),
+        at_random=None if subject.n_constraints else _at_random(subject),
     )
 
 

@@ -89,7 +89,7 @@ def feature_map(subject: Subject) -> FeatureMap | None:
     z = surface.data[:n]
     if z.shape[1] < 2 or n < 3:
         return None
-    origin = z[int(np.nanargmin(history.y))]
+    origin = z[int(np.argmin(history.merit(history.imputed)))]
     directions, shown = _principal(z)
     places = (z - origin) @ directions.T
     region = None
@@ -98,7 +98,7 @@ def feature_map(subject: Subject) -> FeatureMap | None:
         region = subject.method.region.at(history).around(surface, rng)
     discs = _discs(region, origin, directions) if isinstance(region, LipschitzBalls) else None
     plane = _Plane(subject, fitted, surface, region, origin, directions)
-    best = places[np.argsort(history.imputed)[: max(3, n // 10)]]
+    best = places[np.argsort(history.merit(history.imputed))[: max(3, n // 10)]]
     return FeatureMap(
         n_features=z.shape[1],
         shown=shown,

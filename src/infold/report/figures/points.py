@@ -66,7 +66,7 @@ def best_point(subject: Subject) -> BestPoint | None:
 
 def best_tenth(subject: Subject) -> BestTenth | None:
     """Return the best tenth; None where no evaluation succeeded."""
-    loss = subject.loss
+    loss = subject.counted if np.any(subject.feasible) else subject.loss
     succeeded = int(np.sum(np.isfinite(loss)))
     if not succeeded:
         return None

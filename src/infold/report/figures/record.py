@@ -78,15 +78,16 @@ def _as_number(value: object) -> float:
 def proposers(subject: Subject) -> Proposers:
     """Return who proposed what."""
     loss = subject.loss
+    counted = subject.counted
     by = np.array([e.proposed_by for e in subject.evaluations], dtype=object)
-    before = np.append(np.inf, np.nan_to_num(best_so_far(loss), nan=np.inf))[: len(loss)]
-    improved = loss < before
+    before = np.append(np.inf, np.nan_to_num(best_so_far(counted), nan=np.inf))[: len(loss)]
+    improved = counted < before
     names = [name for name, _ in Counter(by.tolist()).most_common()]
 
     def count(rows: np.ndarray) -> np.ndarray:
         return np.array([np.sum(rows[by == name]) for name in names], dtype=np.int64)
 
-    best = [np.fmin.reduce(loss[by == name]) for name in names]
+    best = [np.fmin.reduce(counted[by == name]) for name in names]
     return Proposers(
         names=names,
         counts=count(np.ones(len(loss), dtype=np.int64)),

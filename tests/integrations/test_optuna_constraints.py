@@ -1,0 +1,81 @@
+"""Constraints and several objectives in Optuna studies."""
+
+import math
+
+import numpy as np
+import optuna
+import pytest
+
+from infold.integrations import _optuna_private as private
+from infold.integrations.optuna import InfoldSampler
+from infold.methods import by_name
+
+
+def sampler(**settings) -> InfoldSampler:
+    method = by_name("full_space", n_candidates=64, n_starts=4, search_iterations=10)
+    return InfoldSampler(method=method, n_startup_trials=5, seed=0, **settings)
+
+
+def plane(trial: optuna.Trial) -> float:
+    x = [trial.suggest_float(f"x{i}", 0.0, 1.0) for i in range(3)]
+    trial.set_user_attr("c", [1.0 - x[0] - 2.0 * x[1]])
+    return sum(x)
+
+
+def test_a_constrained_study_finds_the_best_feasible_trial():
+    study = optuna.create_study(sampler=sampler(constraints_func=lambda t: t.user_attrs["c"]))
+    study.optimize(plane, n_trials=20)
+    assert study.best_value < 0.65  # the best is 0.5
+    assert study.best_trial.user_attrs["c"][0] <= 0.0
+    assert all(private.constraints(t) == tuple(t.user_attrs["c"]) for t in study.trials)
+
+
+def test_constraints_are_asked_for_as_optunas_own_samplers_do():
+    """Once for each trial that completed or was pruned; exceptions pass, NaN is refused."""
+    asked = []
+
+    def constraints(trial: optuna.trial.FrozenTrial) -> tuple[float, ...]:
+        asked.append(trial.number)
+        return (1.0,)
+
+    study = optuna.create_study(sampler=sampler(constraints_func=constraints))
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        if trial.number == 1:
+            raise optuna.TrialPruned
+        if trial.number == 2:
+            raise RuntimeError
+        return x
+
+    study.optimize(objective, n_trials=9, catch=RuntimeError)
+    assert asked == [0, 1, 3, 4, 5, 6, 7, 8]
+
+    study = optuna.create_study(sampler=sampler(constraints_func=lambda t: (math.nan,)))
+    with pytest.raises(ValueError, match="NaN"):
+        study.optimize(objective, n_trials=1)
+    with pytest.raises(ValueError, match="constraints_func"):
+        sampler(constraints_func=3)
+
+
+def test_a_changing_number_of_constraints_is_refused():
+    study = optuna.create_study(sampler=sampler(constraints_func=lambda t: (0.0,) * (t.number + 1)))
+    with pytest.raises(ValueError, match="2 constraints: expected 1"):
+        study.optimize(plane, n_trials=4)
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_a_study_of_several_objectives_finds_its_front(constrained):
+    settings = {"constraints_func": lambda t: [0.3 - t.params["x0"]]} if constrained else {}
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler(**settings))
+
+    def objective(trial: optuna.Trial) -> tuple[float, float]:
+        x = np.array([trial.suggest_float(f"x{i}", 0.0, 1.0) for i in range(3)])
+        rest = float(np.sum((x[1:] - 0.4) ** 2))
+        return x[0] ** 2 + rest, -((1.0 - x[0]) ** 2) - rest
+
+    study.optimize(objective, n_trials=20)
+    front = np.array([t.values for t in study.best_trials]) * [1, -1]
+    assert np.median(np.sum(np.sqrt(front), axis=1)) < 1.3
+    if constrained:
+        assert all(t.params["x0"] >= 0.3 for t in study.best_trials)

@@ -1,0 +1,215 @@
+"""Several objectives: fronts and volumes against brute force, and runs from the front door."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import infold
+from infold import Optimizer, Outcome, methods, objectives
+from infold.acquisition.trust_region import TrustRegion
+from infold.evaluation.outcome import Guarded
+from infold.evaluation.program import Command
+from infold.evaluation.programs import Programs
+from infold.record import History, Proposal
+
+BOX = [(0.0, 1.0)] * 3
+BOTH = ["minimize", "minimize"]
+
+
+def cheap() -> methods.Method:
+    return methods.by_name("full_space", n_candidates=64, n_starts=4, search_iterations=10)
+
+
+def two(x: np.ndarray) -> list[float]:
+    """The front is the segment x0 in [0, 1], x1 = x2 = 0.5: f = (x0², (1 - x0)²)."""
+    rest = float(np.sum((x[1:] - 0.5) ** 2))
+    return [float(x[0] ** 2) + rest, float((1.0 - x[0]) ** 2) + rest]
+
+
+def test_the_front_matches_brute_force(rng):
+    y = np.round(rng.uniform(size=(60, 3)), 1)  # with ties
+    y[7, 1] = np.nan
+    expected = [
+        i != 7
+        and not any(
+            np.all(y[j] <= y[i]) and np.any(y[j] < y[i]) for j in range(60) if j not in (i, 7)
+        )
+        for i in range(60)
+    ]
+    assert objectives.non_dominated(y).tolist() == expected
+
+
+def test_scalarization_matches_its_formula(rng):
+    y = rng.normal(size=(30, 2))
+    y[4] = np.nan
+    eligible = rng.uniform(size=30) < 0.7
+    weights = np.array([0.3, 0.7])
+    known = [i for i in range(30) if eligible[i] and i != 4]
+    front = [
+        i for i in known if not any(np.all(y[j] <= y[i]) and np.any(y[j] < y[i]) for j in known)
+    ]
+    ideal, nadir = y[known].min(axis=0), y[front].max(axis=0)
+    found = objectives.scalarize(y, weights, eligible)
+    for i in range(30):
+        u = [weights[j] * (y[i, j] - ideal[j]) / (nadir[j] - ideal[j]) for j in range(2)]
+        np.testing.assert_allclose(found[i], max(u) + 0.05 * sum(u))
+
+
+@pytest.mark.parametrize(
+    "y", [np.ones((4, 2)), np.full((3, 2), np.nan), np.array([[0.0, 1e308], [1.0, -1e308]])]
+)
+def test_scalarization_of_anything_is_finite_or_nan_as_the_values(y):
+    found = objectives.scalarize(y, np.array([0.5, 0.5]), np.ones(len(y), dtype=bool))
+    np.testing.assert_array_equal(np.isfinite(found), np.all(np.isfinite(y), axis=1))
+
+
+def test_the_best_of_each_weights_is_on_the_front_and_weights_follow_from_the_key(rng):
+    y = rng.uniform(size=(40, 2))
+    front = objectives.non_dominated(y)
+    for i in range(20):
+        weights = objectives.weights_of((3, i), 2)
+        assert np.isclose(weights.sum(), 1.0)
+        assert front[np.argmin(objectives.scalarize(y, weights, np.ones(40, dtype=bool)))]
+    np.testing.assert_array_equal(
+        objectives.weights_of((3, 5), 2), objectives.weights_of((3, 5), 2)
+    )
+    assert not np.allclose(objectives.weights_of((3, 5), 2), objectives.weights_of((3, 6), 2))
+
+
+def test_hypervolume_matches_counting_cells(rng):
+    pytest.importorskip("moocore")
+    y = rng.integers(0, 6, size=(8, 3)).astype(float)
+    cells = sum(
+        bool(np.any(np.all(y <= np.array(cell), axis=1)))
+        for cell in itertools.product(range(6), repeat=3)
+    )
+    assert infold.hypervolume(y, [6.0, 6.0, 6.0]) == cells
+    up = ["minimize", "maximize", "minimize"]
+    assert infold.hypervolume(y * [1, -1, 1], [6.0, -6.0, 6.0], up) == cells
+
+
+def test_the_trust_region_counts_points_that_enter_the_front():
+    values = np.array([[2.0, 2.0], [1.0, 3.0], [2.0, 3.0], [np.nan, np.nan], [1.0, 1.0]])
+    x = np.linspace(0.0, 1.0, 5)[:, None]
+    y = objectives.scalarize(values, np.array([0.5, 0.5]), np.ones(5, dtype=bool))
+    history = History(x, y, proposals=(Proposal("exact"),) * 5, objectives=values)
+    assert TrustRegion()._successes(history).tolist() == [True, True, False, False, True]
+
+
+def test_a_run_finds_a_front(tmp_path):
+    path = tmp_path / "run.json"
+    result = infold.minimize(
+        two, BOX, direction=BOTH, method=cheap(), n_trials=30, seed=0, n_initial=6, checkpoint=path
+    )
+    assert result.success
+    assert result.func_vals.shape == (30, 2)
+    kept = objectives.non_dominated(result.func_vals)
+    np.testing.assert_array_equal(result.pareto_f, result.func_vals[kept])
+    np.testing.assert_array_equal(result.pareto_x, np.array(result.x_iters)[kept])
+    assert result.x is result.pareto_x
+    assert result.fun is result.pareto_f
+    assert [tuple(v) for _, v in result.optimizer.best] == [tuple(v) for v in result.pareto_f]
+    # The best possible sum of roots is 1, all along the front.
+    assert np.median(np.sum(np.sqrt(result.pareto_f), axis=1)) < 1.15
+    assert np.ptp(result.pareto_f[:, 0]) > 0.5
+    assert "points of the front" in repr(result)
+    assert "<pre>" in result._repr_html_()
+    assert result.to_frame()["value1"].tolist() == result.func_vals[:, 1].tolist()
+    again = Optimizer.load(path)
+    assert again.direction == ("minimize", "minimize")
+    np.testing.assert_array_equal(again.values, result.func_vals)
+    np.testing.assert_array_equal(again.ask(), result.optimizer.ask())
+    with pytest.raises(ValueError, match="several objectives"):
+        again.model()
+    with pytest.raises(ValueError, match="2 objectives"):
+        infold.report.write(again, tmp_path / "page.html")
+
+
+def test_a_direction_turns_its_objective_around():
+    flipped = infold.minimize(
+        lambda x: [two(x)[0], -two(x)[1]],
+        BOX,
+        direction=["minimize", "maximize"],
+        method=cheap(),
+        n_trials=12,
+        seed=1,
+    )
+    plain = infold.minimize(two, BOX, direction=BOTH, method=cheap(), n_trials=12, seed=1)
+    np.testing.assert_array_equal(flipped.x_iters, plain.x_iters)
+    np.testing.assert_array_equal(flipped.pareto_f * [1, -1], plain.pareto_f)
+
+
+def test_constraints_bound_the_front():
+    def fun(x: np.ndarray) -> Outcome:
+        return Outcome(two(x), constraints=[0.4 - x[0]])
+
+    run = infold.minimize(fun, BOX, direction=BOTH, method=cheap(), n_trials=16, seed=0)
+    assert all(x[0] >= 0.4 for x in run.pareto_x)
+    assert np.max(run.constraints) <= 0.0
+    never = infold.minimize(
+        lambda x: Outcome(two(x), constraints=[1.0 + x[0]]), BOX, direction=BOTH, n_trials=4, seed=0
+    )
+    assert not never.success
+    assert len(never.pareto_x) == 1
+
+
+def test_asking_for_several_points_draws_weights_for_each():
+    optimizer = Optimizer(BOX, direction=BOTH, method=cheap(), seed=0, n_initial=5)
+    for x in optimizer.ask(5):
+        optimizer.tell(x, two(x))
+    points = optimizer.ask(3)
+    told = [p.diagnostics["weights"] for p in optimizer._record.pending]
+    assert len({tuple(weights) for weights in told}) == len(points) == 3
+
+
+@pytest.mark.parametrize("y", [1.0, [1.0], [1.0, 2.0, 3.0], "ab", [1.0, "b"], {"a": 1.0, "b": 2.0}])
+def test_another_number_of_values_is_refused(y):
+    with pytest.raises(ValueError, match=r"y(\[1\])? = "):
+        Optimizer(BOX, direction=BOTH).tell(np.zeros(3), y)
+    assert Guarded(lambda x: y, n_objectives=2)(0).error.startswith("ValueError: the value")
+
+
+@pytest.mark.parametrize("y", [None, np.nan, [1.0, np.nan], [np.inf, 1.0]])
+def test_an_evaluation_without_all_values_has_failed(y):
+    optimizer = Optimizer(BOX, direction=BOTH)
+    optimizer.tell(np.zeros(3), y)
+    optimizer.tell(np.ones(3), np.array([1.0, 2.0]))
+    assert [e.failed for e in optimizer.evaluations] == [True, False]
+    assert optimizer.front == [1]
+    again = Optimizer.from_text(optimizer.to_text())
+    np.testing.assert_array_equal(again.values, optimizer.values)
+
+
+@pytest.mark.parametrize("direction", [[], ["minimize", "up"], 3, [1]])
+def test_directions_are_checked(direction):
+    with pytest.raises(ValueError, match="direction"):
+        Optimizer(BOX, direction=direction)
+
+
+def test_a_target_goes_with_one_objective_and_patience_watches_the_front():
+    with pytest.raises(ValueError, match="target"):
+        infold.minimize(two, BOX, direction=BOTH, target=1.0, n_trials=3)
+    run = infold.minimize(
+        lambda x: [1.0, 1.0 + x[0]], BOX, direction=BOTH, x0=[[0.0] * 3], patience=3, n_trials=9
+    )
+    assert len(run.x_iters) == 4
+
+
+def test_a_program_prints_values_and_then_constraints():
+    programs = Programs(Command("echo 1 2 -3"), 1, n_objectives=2)
+    (done,) = programs.wait([programs.submit({"x": 1})])
+    programs.close()
+    assert done.result().value == (1.0, 2.0)
+    assert done.result().constraints == (-3.0,)
+
+
+def test_the_front_is_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    run = infold.minimize(two, BOX, direction=BOTH, method="random", n_trials=8, seed=0)
+    ax = infold.plot.front(run)
+    drawn = {tuple(point) for line in ax.lines for point in line.get_xydata()}
+    assert {tuple(values) for values in run.pareto_f} <= drawn
+    with pytest.raises(ValueError, match="objectives"):
+        infold.plot.front(run, objectives=(0, 2))
