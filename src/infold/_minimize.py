@@ -139,6 +139,7 @@ def minimize(
     n_trials: int = 100,
     seed: int | None = None,
     direction: str | Sequence[str] | None = None,
+    where: object = None,
     x0: Sequence | np.ndarray | None = None,
     y0: Sequence[float] | np.ndarray | None = None,
     workers: Any = 1,
@@ -175,6 +176,9 @@ def minimize(
         seed: seed of every random choice; drawn when None.
         direction: "minimize" (the default) or "maximize"; where there are several objectives a list
             of them, one for each, and `fun` returns as many values.
+        where: known constraints on points, `LinearConstraint` and `NonlinearConstraint` of SciPy:
+            no point that violates them is evaluated. (Those that only `fun` can tell are values of
+            its `Outcome`.)
         x0: points to evaluate first, or points that have been evaluated where `y0` is given.
         y0: values at `x0` that the caller already has, or outcomes.
         workers: number of processes that evaluate (-1: one per core); or an executor, a
@@ -226,7 +230,7 @@ def minimize(
         "direction": direction,
     }
     with ExitStack() as stack:
-        run = stack.enter_context(open_run(checkpoint, space=bounds, given=given))
+        run = stack.enter_context(open_run(checkpoint, space=bounds, where=where, given=given))
         first = _new_points(run.optimizer, x0, y0)
         bar = None
         if progress:
@@ -325,6 +329,10 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
     points = [space.normalize(x) for x in as_points(x0)]
     new = [space.identity(point) not in known for point in points]
     if y0 is None:
+        for i, x in enumerate(points):
+            violated = None if space.where is None else space.where.violated(x)
+            if violated:
+                raise ValueError(f"x0[{i}] = {_checks.shown(x)}: it violates {violated}")
         return [x for x, is_new in zip(points, new, strict=True) if is_new]
     is_list = isinstance(y0, Iterable) and getattr(y0, "ndim", 1) > 0
     values = list(y0) if is_list else [y0]  # type: ignore[call-overload]

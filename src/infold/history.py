@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from infold import _checks
+
+if TYPE_CHECKING:
+    from infold.space.where import Where
 
 OTHERS = ("design", "user")
 """Who may have chosen a point besides the method."""
@@ -83,6 +86,8 @@ class History:
     """N x K constraint values, feasible where none is above 0; NaN where one is not known."""
     objectives: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     """N x M objectives to minimize where there are several, of which y is one scalarization."""
+    where: "Where | None" = None
+    """Known constraints on inputs; None where every point is allowed."""
     scales: np.ndarray | None = None
     """K units in which violations are added up; None: the median violation of each constraint."""
 

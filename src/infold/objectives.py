@@ -9,7 +9,7 @@ per evaluation, and need not know that there are several.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -79,7 +79,7 @@ def with_weights(history: "History", weights: Float[np.ndarray, " m"]) -> "Histo
     return replace(history, y=scalarize(history.objectives, weights, feasible))
 
 
-def hypervolume(values: object, reference: object, direction: Sequence[str] | None = None) -> float:
+def hypervolume(values: Any, reference: Any, direction: Sequence[str] | None = None) -> float:
     """Return the volume that points dominate, up to a reference point; the larger the better.
 
     Args:

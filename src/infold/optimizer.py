@@ -45,6 +45,7 @@ class Optimizer(RunView):
         initial: str | None = None,
         seed: int | None = None,
         direction: str | Sequence[str] = "minimize",
+        where: object = None,
     ) -> None:
         """
         Args:
@@ -60,8 +61,10 @@ class Optimizer(RunView):
             seed: seed of every random choice; drawn and kept in `seed` when None.
             direction: "minimize" or "maximize"; a list of them, one for each, where there are
                 several objectives.
+            where: known constraints on points, `LinearConstraint` and `NonlinearConstraint` of
+                SciPy: no point that violates them is ever suggested.
         """
-        self.space = Space.of(space)
+        self.space = Space.of(space, where)
         if isinstance(method, type):
             raise ValueError(f"method = {method!r}: expected {method.__name__}(), not its class")
         if n_features is not None and n_features != "auto":
@@ -175,6 +178,9 @@ class Optimizer(RunView):
 
     def expect(self, x: object) -> None:
         """Count x as pending although it was not asked for."""
+        violated = None if self.space.where is None else self.space.where.violated(x)
+        if violated:
+            raise ValueError(f"x = {_checks.shown(x)}: it violates {violated}")
         self._add(Pending.at(x, self.space, "user", {}))
 
     def forget(self, x: object) -> None:
@@ -297,14 +303,18 @@ class Optimizer(RunView):
         }
 
     @classmethod
-    def load(cls, path: str | os.PathLike, *, method: Method | None = None) -> "Optimizer":
+    def load(
+        cls, path: str | os.PathLike, *, method: Method | None = None, where: object = None
+    ) -> "Optimizer":
         """Return the run that `save` wrote; it continues exactly as the saved one would have.
 
         Args:
             path: the run file.
             method: the method of the run, needed where it is not one of infold's own.
+            where: the known constraints of the run, needed where functions are among them.
         """
-        return cls.restore(runfile.read(_checks.path_of("path", path)), method=method)
+        contents = runfile.read(_checks.path_of("path", path))
+        return cls.restore(contents, method=method, where=where)
 
     @classmethod
     def from_text(cls, text: str, *, method: Method | None = None) -> "Optimizer":
@@ -312,11 +322,13 @@ class Optimizer(RunView):
         return cls.restore(runfile.parse(text, "the text"), method=method)
 
     @classmethod
-    def restore(cls, contents: runfile.Contents, *, method: Method | None = None) -> "Optimizer":
-        """Return the run that a run file describes; `method` as in `load`."""
+    def restore(
+        cls, contents: runfile.Contents, *, method: Method | None = None, where: object = None
+    ) -> "Optimizer":
+        """Return the run that a run file describes; `method` and `where` as in `load`."""
         with runfile.blaming(contents["source"], "line 1" if contents["version"] > 1 else "head"):
             optimizer = cls(
-                contents["space"],
+                contents["space"].complete(where),
                 method=runfile.method_of(contents, method),
                 n_initial=contents["n_initial"],
                 initial=contents["initial"],

@@ -184,13 +184,20 @@ class Proposer:
             if flips and isinstance(diagnostics.get("mean"), float):
                 diagnostics["mean"] = -diagnostics["mean"]  # the method minimizes
             point = fixed.put(self.space.decode(unit))
-            if self.space.identity(point) in known:
+            is_known = self.space.identity(point) in known
+            if is_known or not self.space.allows(point):
                 other = unknown_point(fixed, known, rng)
+                if other is None and not is_known:
+                    raise ValueError(
+                        "where: no point that satisfies all constraints was found, with fixed = "
+                        f"{dict(fixed.values)!r:.100}"
+                    )
                 what = "all others are too: it is repeated"
                 if other is not None:
                     point, what = other, "a random one replaces it"
                     diagnostics = {"instead_of": diagnostics}
-                _log.warning("point %d, by %s, is known already: %s", number + 1, proposed_by, what)
+                why = "is known already" if is_known else "violates a known constraint"
+                _log.warning("point %d, by %s, %s: %s", number + 1, proposed_by, why, what)
                 proposed_by += "/repeated" if other is None else "/replaced"
             points.append(Pending.at(point, self.space, proposed_by, diagnostics))
             known.add(points[-1].identity)

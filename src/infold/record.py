@@ -305,4 +305,5 @@ class Record:
             proposals=tuple(e.proposal for e in (*self.evaluations, *self.pending)),
             constraints=constraints,
             objectives=losses if self.several else np.empty((0, 0)),
+            where=self.space.where,
         )

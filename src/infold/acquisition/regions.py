@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 
 from infold.models.base import Surface
 from infold.record import History
+from infold.space.where import Where
 
 
 class Region(ABC):
@@ -56,6 +57,44 @@ class Cube(Region):
         self, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9
     ) -> Bool[np.ndarray, " m"]:
         return np.all((z >= -tolerance) & (z <= self.upper + tolerance), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Within(Region):
+    """What known constraints leave of a region of inputs."""
+
+    region: Region
+    where: Where
+    anchor: Float[np.ndarray, " d"]
+    """A point of both."""
+
+    @classmethod
+    def of(cls, region: Region, where: Where, best: Float[np.ndarray, "k d"]) -> "Within":
+        """Return what is left of a region, which has the best evaluation in it.
+
+        Where that violates a constraint, as only a user's own point may, the region is the cube.
+        """
+        allowed = best[where.contains(best)]
+        anchors = allowed[region.contains(allowed)] if len(allowed) else allowed
+        if len(anchors):
+            return cls(region, where, anchors[0])
+        return cls(Cube(np.ones(best.shape[1])), where, where.nearest(best[:1])[0])
+
+    def project(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d"]:
+        lower = getattr(self.region, "lower", 0.0)
+        upper = getattr(self.region, "upper", 1.0)
+        return self.where.moved(self.region.project(z), self.anchor, lower, upper)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
+        return self.project(self.region.sample(n, rng))
+
+    def contains(
+        self, z: Float[np.ndarray, "m d"], tolerance: float = 1e-9
+    ) -> Bool[np.ndarray, " m"]:
+        return self.region.contains(z, tolerance) & self.where.contains(z)
+
+    def describe(self, z: Float[np.ndarray, " d"]) -> dict[str, Any]:
+        return self.region.describe(z)
 
 
 @runtime_checkable

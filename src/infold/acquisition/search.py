@@ -18,7 +18,7 @@ from infold import _checks
 from infold.acquisition.discrete import new_candidates
 from infold.acquisition.feasibility import Feasibility
 from infold.acquisition.functions import Acquisition
-from infold.acquisition.regions import Region
+from infold.acquisition.regions import Region, Within
 from infold.models.base import Predictions, SmoothSurface, Surface
 
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -30,7 +30,7 @@ _SUFFICIENT = 1e-4  # Armijo's constant
 _SHORTEST = 1e-10  # a start that moves by less has converged
 _GAIN = 1e-3  # so has one that gains less in _MEMORY steps: a thousandth of EI, PI or a deviation
 _SIFT_AFTER = 5  # steps after which only the best starts are followed: others do not overtake them
-_CONSTRAINED = 25  # most steps with constraints: later ones creep along their edge, for < 0.001
+_CONSTRAINED = 15  # most steps with constraints: later ones creep along their edge, for < 0.001
 _SIFT_TO = 25  # starts that are followed then
 _ROUNDS = 8  # of random steps where there are no gradients
 _REACH = 0.1  # deviation of the first of these steps, halved every round
@@ -140,10 +140,16 @@ class Search:
 
     def maximize(self, objective: Objective, region: Region, rng: np.random.Generator) -> Found:
         """Return the best point of the region that was found."""
-        candidates = self._candidates(objective.surface, region, rng)
+        n = self.n_candidates
+        if objective.feasibility is not None:
+            n = max(n // 3, self.n_starts)  # each costs as many predictions as there are outputs
+        candidates = self._candidates(n, objective.surface, region, rng)
         rounding = objective.surface.rounding
         if rounding is not None:
             candidates = new_candidates(candidates, rounding, objective.surface.data)
+            if isinstance(region, Within):
+                allowed = candidates[region.where.contains(candidates)]
+                candidates = np.concatenate([allowed, region.where.sample(self.n_starts, rng)])
         starts = best_starts(objective.value, candidates, self.n_starts)
         return self.climb(objective, region, starts, rng)
 
@@ -157,6 +163,10 @@ class Search:
         """Return the best point that is reached from the starts."""
         rounding = objective.surface.rounding
         fixed = np.zeros(starts.shape[1], dtype=bool) if rounding is None else rounding.coordinates
+        if rounding is not None and isinstance(region, Within):
+            values = objective.value(starts)  # no step leads on without a look at all constraints
+            best = int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
+            return Found(starts[best], float(values[best]))
         if not isinstance(objective.surface, SmoothSurface):
             return random_ascent(objective.value, region.project, starts, fixed, rng)
         value_and_gradient: ValueAndGradient = objective.value_and_gradient
@@ -168,13 +178,13 @@ class Search:
         return projected_ascent(value_and_gradient, region.project, starts, max_iterations=most)
 
     def _candidates(
-        self, surface: Surface, region: Region, rng: np.random.Generator
+        self, n: int, surface: Surface, region: Region, rng: np.random.Generator
     ) -> Float[np.ndarray, "n d"]:
         if not self.vary_best:
-            candidates = region.sample(self.n_candidates, rng)
+            candidates = region.sample(n, rng)
         else:
-            half = self.n_candidates // 2
-            varied = variations(surface.promising, self.n_candidates - half, rng)
+            half = n // 2
+            varied = variations(surface.promising, n - half, rng)
             candidates = np.concatenate([region.sample(half, rng), region.project(varied)])
         if self.keep_best:
             candidates[0] = surface.promising[0]

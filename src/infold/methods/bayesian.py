@@ -22,11 +22,11 @@ from infold.acquisition import discrete
 from infold.acquisition.feasibility import Feasibility
 from infold.acquisition.functions import Acquisition, ExpectedImprovement
 from infold.acquisition.lipschitz import LipschitzConstraint
-from infold.acquisition.regions import Place, Region, RegionSettings, WholeCube
+from infold.acquisition.regions import Place, Region, RegionSettings, WholeCube, Within
 from infold.acquisition.search import Found, Objective, Search
 from infold.methods.base import Cache, Key, Suggestion
 from infold.methods.random import DESIGNS, RandomSearch
-from infold.models.base import Fitted, Model, kept_state
+from infold.models.base import Fitted, Model, Surface, kept_state
 from infold.models.constraints import FittedConstraints, fit_constraints
 from infold.models.full_space import FullSpaceGP
 from infold.record import History, Proposal
@@ -182,7 +182,7 @@ class BayesianOptimization:
         found: list[Found] = []
         for i, surface in enumerate(fitted.surfaces):
             with clock("region"):
-                regions.append(place.around(surface, rng))
+                regions.append(_within(place.around(surface, rng), surface, history))
             feasibility = None
             if constraints:
                 with clock("condition"):
@@ -193,6 +193,7 @@ class BayesianOptimization:
                 found.append(self.search.maximize(objectives[-1], regions[-1], rng))
             if not np.isfinite(found[-1].value):
                 raise FloatingPointError("the acquisition function is not finite at any start")
+        where = history.where
         with clock("decode"):
             places = [best.point for best in found]
             x = fitted.decode(places)
@@ -203,15 +204,27 @@ class BayesianOptimization:
 
                 def worth(x: np.ndarray) -> np.ndarray:
                     parts = zip(objectives, fitted.encode(x), strict=True)
-                    return sum((objective.value(z) for objective, z in parts), np.zeros(len(x)))
+                    worth = sum((objective.value(z) for objective, z in parts), np.zeros(len(x)))
+                    return worth if where is None else np.where(where.contains(x), worth, -np.inf)
 
                 x, value = discrete.choose(x, history, history.rounding, worth, rng)
+                places = [z[0] for z in fitted.encode(x[None])]
+            if where is not None and not where.contains(x[None])[0]:
+                x = where.nearest(x[None])[0]
                 places = [z[0] for z in fitted.encode(x[None])]
             diagnostics = {"acquisition": float(value)}
             diagnostics |= _describe(fitted, objectives, regions, places, x)
             if constraints:
                 diagnostics["feasibility"] = _probability(objectives, places)
         return x, diagnostics
+
+
+def _within(region: Region, surface: Surface, history: History) -> Region:
+    """Return what known constraints leave of a region, where it is one of inputs."""
+    over_inputs = np.array_equal(surface.data, history.everywhere)
+    if history.where is None or not over_inputs:
+        return region
+    return Within.of(region, history.where, surface.promising)
 
 
 def _with_values(history: History) -> History:

@@ -14,6 +14,7 @@ DESIGNS = ("centre", "sobol", "uniform")
 """What the points are: a scrambled Sobol sequence, with or without the centre of the cube before
 it, or uniform ones."""
 
+_STREAM = 3  # of the random numbers of one suggestion, for points in place of others
 _SAME = 1e-6  # a value between the cube and the user's units comes back with rounding errors
 
 
@@ -29,7 +30,18 @@ class RandomSearch:
         _checks.one_of("design", self.design, DESIGNS)
 
     def suggest(self, history: History, q: int, key: Key, cache: Cache | None = None) -> Suggestion:
-        """Return the points number key[1] to key[1] + q - 1 of the sequence of key[0]."""
+        """Return the points number key[1] to key[1] + q - 1 of the sequence of key[0].
+
+        Others, at random, take the place of those that violate known constraints.
+        """
+        made = self._suggest(history, q, key)
+        if history.where is None:
+            return made
+        x = made.x if history.rounding is None else history.rounding.snap(made.x)
+        others = history.where.sample(q, np.random.default_rng([*key, _STREAM]))
+        return Suggestion(np.where(history.where.contains(x)[:, None], x, others))
+
+    def _suggest(self, history: History, q: int, key: Key) -> Suggestion:
         seed, iteration = key
         if self.design == "centre":
             return self._with_centre(history, q, key)
@@ -61,16 +73,18 @@ class RandomSearch:
         centre = np.full((1, history.dimension), 0.5)
         if history.rounding is not None:
             centre = history.rounding.snap(centre)
+        if history.where is not None:
+            centre = history.where.nearest(centre)
         known = np.all(np.abs(history.everywhere - centre) < _SAME, axis=1)
         if not np.any(known):
             first = centre
         elif iteration == 0:
-            first = replace(self, design="uniform").suggest(history, 1, key).x
+            first = replace(self, design="uniform")._suggest(history, 1, key).x
         else:
             first = np.empty((0, history.dimension))
         n_rest = q - len(first)
         if not n_rest:
             return Suggestion(first)
         key = (seed, iteration - 1 + len(first))
-        rest = replace(self, design="sobol").suggest(history, n_rest, key).x
+        rest = replace(self, design="sobol")._suggest(history, n_rest, key).x
         return Suggestion(np.concatenate([first, rest]))

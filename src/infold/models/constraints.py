@@ -1,5 +1,8 @@
 """GPs of the constraints: one each, on the places of one surface, trained and asked as one batch.
 
+The batch is a compiled loop and not a `vmap`: Cholesky factors are no faster together, and with a
+batch of them XLA has been seen to wait for ever on machines of two cores (jaxlib 0.10.2).
+
 | symbol | code     | meaning                                             | shape |
 |--------|----------|-----------------------------------------------------|-------|
 | Z      | `x`      | places of the evaluations, the same for all         | n d   |
@@ -34,7 +37,7 @@ from infold.record import History
 
 _GP = Regression(scaled_priors=True, learn_variance=False, least_noise=1e-8)
 _NOISE_PRIOR = (-7.0, 2.0)  # constraints come from simulators, which are mostly exact
-_WARM = 2  # training iterations from the last suggestion's parameters
+_WARM = 1  # training iterations from the last parameters; a suggestion makes the next better
 _FRESH = 30  # training iterations from the modes of the priors
 _LEAST_EXTENT = 1e-6
 _OTHER = 1.3  # factor between the numbers of data, or their extents, that asks for a fresh start
@@ -65,34 +68,37 @@ class _Posterior(NamedTuple):
 def _evaluate(flat: Float[Array, "k p"], batch: _Batch) -> tuple[Array, Array, _Posterior]:
     """Return the negative log likelihoods, their gradients, and the posterior."""
 
-    def one(flat: Array, y: Array, mask: Array) -> tuple:
+    def one(row: tuple[Array, Array, Array]) -> tuple:
+        flat, y, mask = row
         value, gradient, posterior = regression.evaluate(_GP, flat, batch.one(y, mask))
         return value, gradient, posterior.params, posterior.exact
 
-    value, gradient, params, inner = jax.vmap(one)(flat, batch.y, batch.mask)
+    value, gradient, params, inner = jax.lax.map(one, (flat, batch.y, batch.mask))
     return value, gradient, _Posterior(batch, params, inner)
 
 
 @jax.jit
 def _predict(posterior: _Posterior, z: Float[Array, "m d"]) -> Float[Array, "k 2 m"]:
-    def one(params: RegressionParams, inner: ScalarPosterior, y: Array, mask: Array) -> Array:
+    def one(row: tuple[RegressionParams, ScalarPosterior, Array, Array]) -> Array:
+        params, inner, y, mask = row
         known = RegressionPosterior(params, posterior.batch.one(y, mask), inner)
         return jnp.stack(regression.predict(_GP, known, z))
 
     batch = posterior.batch
-    return jax.vmap(one)(posterior.params, posterior.exact, batch.y, batch.mask)
+    return jax.lax.map(one, (posterior.params, posterior.exact, batch.y, batch.mask))
 
 
 @jax.jit
 def _predict_with_gradients(
     posterior: _Posterior, z: Float[Array, "m d"]
 ) -> Float[Array, "k m 2+2*d"]:
-    def one(params: RegressionParams, inner: ScalarPosterior, y: Array, mask: Array) -> Array:
+    def one(row: tuple[RegressionParams, ScalarPosterior, Array, Array]) -> Array:
+        params, inner, y, mask = row
         known = RegressionPosterior(params, posterior.batch.one(y, mask), inner)
         return regression.predict_with_gradients(_GP, known, z)
 
     batch = posterior.batch
-    return jax.vmap(one)(posterior.params, posterior.exact, batch.y, batch.mask)
+    return jax.lax.map(one, (posterior.params, posterior.exact, batch.y, batch.mask))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

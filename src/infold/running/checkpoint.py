@@ -103,6 +103,7 @@ def open_run(
     path: str | os.PathLike | None,
     *,
     space: object = None,
+    where: object = None,
     given: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> Iterator[Checkpoint]:
@@ -115,6 +116,7 @@ def open_run(
         path: the run file; None for a run that is not kept.
         space: the parameters, as `Optimizer` takes them; not needed to continue. Those of the file
             must be the same.
+        where: known constraints on points; needed to continue where functions are among them.
         given: arguments of `Optimizer` that the caller gave explicitly, of those in `SETTINGS`;
             None stands for one that was not given. Those of the file must be the same.
         defaults: arguments of `Optimizer` for a new run; those of the file may be others.
@@ -123,7 +125,7 @@ def open_run(
     for name in wanted:
         _checks.one_of("setting", name, SETTINGS)
     if path is None:
-        yield Checkpoint(_begin(space, wanted, defaults), None)
+        yield Checkpoint(_begin(space, where, wanted, defaults), None)
         return
     path = _checks.path_of("checkpoint", path)
     check_plain(path)
@@ -131,30 +133,37 @@ def open_run(
     lock.acquire()
     try:
         if os.path.exists(path):
-            yield Checkpoint(_continue(path, space, wanted), path, resumed=True)
+            yield Checkpoint(_continue(path, space, where, wanted), path, resumed=True)
         else:
-            yield Checkpoint(_begin(space, wanted, defaults), path)
+            yield Checkpoint(_begin(space, where, wanted, defaults), path)
     finally:
         lock.release()
 
 
-def _begin(space: object, given: dict[str, Any], defaults: Mapping[str, Any] | None) -> Optimizer:
+def _begin(
+    space: object, where: object, given: dict[str, Any], defaults: Mapping[str, Any] | None
+) -> Optimizer:
     if space is None:
         raise ValueError("bounds = None: expected a space, or a checkpoint of an earlier run")
-    return Optimizer(space, **{**(defaults or {}), **given})
+    return Optimizer(space, where=where, **{**(defaults or {}), **given})
 
 
-def _continue(path: str | os.PathLike, space: object, given: dict[str, Any]) -> Optimizer:
+def _continue(
+    path: str | os.PathLike, space: object, where: object, given: dict[str, Any]
+) -> Optimizer:
     contents = runfile.read(path)
+    known = None if space is None else Space.of(space, where)
+    if known is not None and known.where is not None:
+        where = known.where.constraints
     method = given.get("method")
     if isinstance(method, str):
-        optimizer = Optimizer.restore(contents)
+        optimizer = Optimizer.restore(contents, where=where)
     else:
         own = contents["method"].get("own")
         if method is not None and own is not None and methods.name_of(method) != own:
             raise _contradiction(path, "method", own, methods.name_of(method))
-        optimizer = Optimizer.restore(contents, method=method)
-    if space is not None and Space.of(space) != optimizer.space:
+        optimizer = Optimizer.restore(contents, method=method, where=where)
+    if known is not None and known != optimizer.space:
         raise ValueError(f"{path} holds a run in another space: delete it or choose another file")
     saved = _settings(optimizer)
     for name, value in given.items():

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,32 @@ _TRIES = 100  # random points that are tried first
 
 
 def n_points(fixed: Fixed) -> float:
-    """Return how many points have the fixed values; infinity where a float varies."""
-    return math.prod(
+    """Return how many points have the fixed values; infinity where a float varies.
+
+    Where there are known constraints, those that satisfy them, unless they are too many to count.
+    """
+    count = math.prod(
         1 if name in fixed.values else _n_values(parameter)
         for name, parameter in fixed.space.parameters.items()
     )
+    if fixed.space.where is None or count > _MOST:
+        return count
+    known: dict[Any, int] = fixed.space.__dict__.setdefault("_n_allowed", {})
+    key = repr(fixed.values)
+    if key not in known:
+        known[key] = sum(1 for _ in _points(fixed))
+    return known[key]
+
+
+def _points(fixed: Fixed) -> Iterator[Point]:
+    """Give all points that have the fixed values and satisfy the known constraints."""
+    space = fixed.space
+    values = [
+        (fixed.values[name],) if name in fixed.values else _values(parameter)
+        for name, parameter in space.parameters.items()
+    ]
+    points = (space.normalize(list(chosen)) for chosen in itertools.product(*values))
+    return (point for point in points if space.allows(point))
 
 
 def _n_values(parameter: Any) -> float:
@@ -52,15 +73,13 @@ def unknown_point(fixed: Fixed, known: Container[bytes], rng: np.random.Generato
     """
     space = fixed.space
     for _ in range(_TRIES):
-        point = fixed.put(space.decode(rng.uniform(size=space.dimension)))
-        if space.identity(point) not in known:
+        unit = rng.uniform(size=space.dimension)
+        if space.where is not None:
+            unit = space.where.sample(1, rng)[0]
+        point = fixed.put(space.decode(unit))
+        if space.identity(point) not in known and space.allows(point):
             return point
     if n_points(fixed) > _MOST:
         return None
-    values = [
-        (fixed.values[name],) if name in fixed.values else _values(parameter)
-        for name, parameter in space.parameters.items()
-    ]
-    points = (space.normalize(list(chosen)) for chosen in itertools.product(*values))
-    new = [point for point in points if space.identity(point) not in known]
+    new = [point for point in _points(fixed) if space.identity(point) not in known]
     return new[rng.integers(len(new))] if new else None

@@ -16,6 +16,7 @@ from infold.space.numbers import Float
 from infold.space.parameter import Parameter
 from infold.space.parameters import from_fields, parameter_of
 from infold.space.scale import shown
+from infold.space.where import Where, from_json, listed
 
 Point = np.ndarray | list | dict[str, Any]
 """A point as the user writes it.
@@ -30,7 +31,17 @@ _TRIES = 100  # random points tried in place of a known one; a space that small 
 class Space:
     """Parameters, named or numbered, and the unit cube that stands for them."""
 
-    def __init__(self, parameters: Mapping[str, Parameter], *, named: bool = True) -> None:
+    def __init__(
+        self, parameters: Mapping[str, Parameter], *, named: bool = True, where: object = None
+    ) -> None:
+        """
+        Args:
+            parameters: the parameters by their names.
+            named: whether points are dicts.
+            where: known constraints on points, `LinearConstraint` and `NonlinearConstraint` of
+                SciPy: no point that violates them is ever suggested. Linear ones have one column
+                per parameter; functions are called with a point as the user writes it.
+        """
         if not parameters:
             raise ValueError("space is empty: expected at least one parameter")
         for name, parameter in parameters.items():
@@ -47,14 +58,30 @@ class Space:
         self.parameters = dict(parameters)
         self.named = named
         self._ends = np.cumsum([parameter.width for parameter in self.parameters.values()])
+        self.where: Where | None = None
+        """Known constraints; None where all points are allowed."""
+        self.n_lost = 0
+        """Number of functions among them that a run file could not hold, and that are missing."""
+        if where is not None:
+            made = Where(self, where)
+            self.where = made if made.constraints else None
 
     @classmethod
-    def of(cls, space: object) -> "Space":
+    def of(cls, space: object, where: object = None) -> "Space":
         """Return a Space made from what users write.
 
         Args:
             space: a Space, a SciPy `Bounds`, or a dict or list of parameters or (low, high) pairs.
+            where: known constraints, beside those that a Space has.
         """
+        made = cls._of(space)
+        if where is None:
+            return made
+        own = [] if made.where is None else made.where.constraints
+        return cls(made.parameters, named=made.named, where=[*own, *listed(where)])
+
+    @classmethod
+    def _of(cls, space: object) -> "Space":
         if isinstance(space, Space):
             return space
         if isinstance(space, Mapping):
@@ -234,7 +261,8 @@ class Space:
             name: {"type": parameter.kind, **_fields(parameter)}
             for name, parameter in self.parameters.items()
         }
-        return {"named": self.named, "parameters": fields}
+        known = {} if self.where is None else {"where": self.where.to_json()}
+        return {"named": self.named, "parameters": fields, **known}
 
     @classmethod
     def from_json(cls, data: Any) -> "Space":
@@ -243,15 +271,50 @@ class Space:
             raise ValueError(f"space = {shown(data)}: expected a table with named and parameters")
         if not isinstance(data.get("named"), bool):
             raise ValueError(f"space.named = {shown(data.get('named'))}: expected true or false")
-        return cls(
+        linear, n_lost = from_json(data["where"]) if "where" in data else (None, 0)
+        space = cls(
             {name: from_fields(name, p) for name, p in data["parameters"].items()},
             named=data["named"],
+            where=linear,
         )
+        space.n_lost = n_lost
+        return space
+
+    def complete(self, where: object) -> "Space":
+        """Return the space of a run file with all its known constraints.
+
+        Raise where functions are among them that no file can hold, and that are not given.
+
+        Args:
+            where: the constraints of the run, as they were given when it began.
+        """
+        if where is None and self.n_lost:
+            raise ValueError(
+                f"the run has {self.n_lost} nonlinear constraints, which no file can hold: pass "
+                "all constraints as where=..."
+            )
+        if where is None:
+            return self
+        given = Space(self.parameters, named=self.named, where=where)
+        if given.to_json() != {**self.to_json(), "where": self._where_of_file()}:
+            raise ValueError("where: the run has other constraints")
+        return given
+
+    def _where_of_file(self) -> dict[str, Any]:
+        known: dict[str, Any] = {"linear": [], "n_nonlinear": 0}
+        if self.where is not None:
+            known = self.where.to_json()
+        return {**known, "n_nonlinear": known["n_nonlinear"] + self.n_lost}
+
+    def allows(self, point: object) -> bool:
+        """Return whether a point satisfies all known constraints."""
+        return self.where is None or self.where.violated(point) is None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Space) and (self.parameters, self.named) == (
-            other.parameters,
-            other.named,
+        return (
+            isinstance(other, Space)
+            and (self.parameters, self.named) == (other.parameters, other.named)
+            and self._where_of_file() == other._where_of_file()
         )
 
     __hash__ = None  # type: ignore[assignment]
