@@ -59,31 +59,49 @@ class Cube(Region):
         return np.all((z >= -tolerance) & (z <= self.upper + tolerance), axis=1)
 
 
+_N_INSIDE = 50  # points of a region that are looked for first
+
+
 @dataclass(frozen=True, eq=False)
 class Within(Region):
     """What known constraints leave of a region of inputs."""
 
     region: Region
     where: Where
-    anchor: Float[np.ndarray, " d"]
-    """A point of both."""
+    inside: Float[np.ndarray, "k d"]
+    """Points of both, to which a way leads back from others."""
 
     @classmethod
-    def of(cls, region: Region, where: Where, best: Float[np.ndarray, "k d"]) -> "Within":
-        """Return what is left of a region, which has the best evaluation in it.
+    def of(
+        cls,
+        region: Region,
+        where: Where,
+        best: Float[np.ndarray, "k d"],
+        rng: np.random.Generator,
+    ) -> "Within":
+        """Return what is left of a region.
 
-        Where that violates a constraint, as only a user's own point may, the region is the cube.
+        Args:
+            region: the region, which has the best evaluation in it. Where that violates a
+                constraint, as only a user's own point may, the region is the cube.
+            where: the constraints.
+            best: the best evaluations.
+            rng: draws points that lie inside.
         """
         allowed = best[where.contains(best)]
         anchors = allowed[region.contains(allowed)] if len(allowed) else allowed
-        if len(anchors):
-            return cls(region, where, anchors[0])
-        return cls(Cube(np.ones(best.shape[1])), where, where.nearest(best[:1])[0])
+        if not len(anchors):
+            region = Cube(np.ones(best.shape[1]))
+            anchors = where.nearest(best[:1])
+        found = cls(region, where, anchors).sample(_N_INSIDE, rng)
+        # Evaluations lie on edges, from which every way leads out, and need not be found again.
+        new = found[np.min(np.linalg.norm(found[:, None] - anchors, axis=2), axis=1) > 1e-9]
+        return cls(region, where, new if len(new) else anchors)
 
     def project(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d"]:
         lower = getattr(self.region, "lower", 0.0)
         upper = getattr(self.region, "upper", 1.0)
-        return self.where.moved(self.region.project(z), self.anchor, lower, upper)
+        return self.where.moved(self.region.project(z), self.inside, lower, upper)
 
     def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
         return self.project(self.region.sample(n, rng))

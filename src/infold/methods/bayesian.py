@@ -182,7 +182,7 @@ class BayesianOptimization:
         found: list[Found] = []
         for i, surface in enumerate(fitted.surfaces):
             with clock("region"):
-                regions.append(_within(place.around(surface, rng), surface, history))
+                regions.append(_within(place.around(surface, rng), surface, history, rng))
             feasibility = None
             if constraints:
                 with clock("condition"):
@@ -219,12 +219,12 @@ class BayesianOptimization:
         return x, diagnostics
 
 
-def _within(region: Region, surface: Surface, history: History) -> Region:
+def _within(region: Region, surface: Surface, history: History, rng: np.random.Generator) -> Region:
     """Return what known constraints leave of a region, where it is one of inputs."""
     over_inputs = np.array_equal(surface.data, history.everywhere)
     if history.where is None or not over_inputs:
         return region
-    return Within.of(region, history.where, surface.promising)
+    return Within.of(region, history.where, surface.promising, rng)
 
 
 def _with_values(history: History) -> History:

@@ -24,7 +24,8 @@ _EQUAL = 1e-8  # how exactly an equation must hold, relative to the largest that
 _EQUAL_IN_CUBE = 1e-9  # the same in the cube, narrower: rounding does not lead out
 _STEPS = 40  # of a hit-and-run chain
 _SWEEPS = 30  # of Dykstra's algorithm
-_HALVINGS = 15  # on the way back to a point that satisfies everything
+_HALVINGS = 16  # on the way back to a point that satisfies everything,
+_FEW = 100  # or a quarter of them where there are more points, which are candidates
 _TRIES = 10_000  # random points among which the first that satisfies everything is looked for
 _REPAIRS = 2_000  # steps of a local search from the one that violates least
 
@@ -64,7 +65,11 @@ class Where:
         normal = self.space.normalize(point)
         numbers = _numbers(self.space, normal)
         for i, constraint in enumerate(self.constraints):
-            if _excess(constraint, normal, numbers, self._reach) > 0.0:
+            if _is_linear(constraint):
+                over = _over_rows(_rows(constraint), numbers, self._reach)
+            else:
+                over = _over_nonlinear(constraint, normal)
+            if over > 0.0:
                 return f"where[{i}]"
         return None
 
@@ -113,7 +118,7 @@ class Where:
     def moved(
         self,
         units: Floats[np.ndarray, "m D"],
-        anchor: Floats[np.ndarray, " D"] | None = None,
+        anchors: Floats[np.ndarray, "k D"] | None = None,
         lower: Floats[np.ndarray, " D"] | float = 0.0,
         upper: Floats[np.ndarray, " D"] | float = 1.0,
     ) -> Floats[np.ndarray, "m D"]:
@@ -121,30 +126,28 @@ class Where:
 
         Args:
             units: points of the cube, without discrete coordinates.
-            anchor: a point that satisfies everything, to go back to; found when None.
-            lower: lower limits, of which the anchor is above.
+            anchors: points that satisfy everything, of which the nearest is gone back to; one that
+                is known when None.
+            lower: lower limits, which no anchor is below.
             upper: upper limits.
         """
-        anchors = self._seeds[:1] if anchor is None else anchor[None]
+        anchors = self._seeds[:1] if anchors is None else anchors
         outside = ~self.contains(units)
         if not np.any(outside):
             return units
         units = np.array(units)
-        near = self._dykstra(units[outside], lower, upper)
-        if len(self._e):  # exactly: the way back to the anchor keeps to equations
-            near = near - (near @ self._e.T - self._f) @ np.linalg.pinv(self._e).T
+        near = self._exactly(self._dykstra(units[outside], lower, upper))
         units[outside] = self._back(near, anchors)
         return np.clip(units, 0.0, 1.0)
 
     # Inside
 
     def _excess(self, unit: Floats[np.ndarray, " D"]) -> float:
-        """Return by how much the point at these coordinates violates all constraints together."""
+        """Return by how much a point of the cube violates what its linear rows do not tell."""
         point = self.space.decode(unit)
         numbers = _numbers(self.space, point)
-        return sum(
-            _excess(constraint, point, numbers, self._reach) for constraint in self.constraints
-        )
+        total = sum(_over_nonlinear(constraint, point) for constraint in self._nonlinear)
+        return total + sum(_over_rows(rows, numbers, self._reach) for rows in self._asked)
 
     def _in_rows(self, units: Floats[np.ndarray, "m D"]) -> Bool[np.ndarray, " m"]:
         in_cube = np.all((units >= -1e-12) & (units <= 1.0 + 1e-12), axis=1)
@@ -171,12 +174,14 @@ class Where:
     def _in_cube(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
         """Return the rows a u <= b and e u = f of the cube, and whether they are everything."""
         below, equal = [], []
+        self._asked: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         affine = not self._nonlinear and self.space.rounding is None
         for a, lb, ub in self._rows:
             for row, low, high in zip(a, lb, ub, strict=True):
                 unit = self._unit_row(row)
                 if unit is None:
                     affine = False
+                    self._asked.append((row[None], np.array([low]), np.array([high])))
                     continue
                 factors, offset = unit
                 size = float(np.linalg.norm(factors))
@@ -230,9 +235,12 @@ class Where:
         x = np.repeat(centre[None], 100, axis=0)
         for _ in range(_TRIES // 100):
             x = self._hit_and_run(x, rng)
-            for unit in x if rounding is None else rounding.snap(x):
+            inside = self._in_rows(x)
+            for unit, is_inside in zip(
+                x if rounding is None else rounding.snap(x), inside, strict=True
+            ):
                 excess = self._excess(unit)
-                if excess == 0.0:
+                if excess == 0.0 and is_inside:
                     found.append(unit)
                 elif excess < least:
                     best, least = unit, excess
@@ -242,9 +250,10 @@ class Where:
         for _ in range(_REPAIRS if not found else 0):
             moved = rng.uniform(size=best.shape) < max(0.2, 1.0 / len(best))
             trial = np.clip(best + step * moved * rng.normal(size=best.shape), 0.0, 1.0)
+            trial = self._exactly(self._dykstra(trial[None], 0.0, 1.0))[0]
             trial = trial if rounding is None else rounding.snap(trial[None])[0]
             excess = self._excess(trial)
-            if excess == 0.0:
+            if excess == 0.0 and self._in_rows(trial[None])[0]:
                 return trial[None]
             step = min(1.2 * step, 0.5) if excess < least else max(0.97 * step, 1e-3)
             if excess < least:
@@ -340,17 +349,24 @@ class Where:
                 break
         return np.clip(z, lower, upper)
 
+    def _exactly(self, z: Floats[np.ndarray, "m D"]) -> Floats[np.ndarray, "m D"]:
+        """Return the nearest points that satisfy the equations, up to rounding."""
+        if not len(self._e):
+            return z
+        return z - (z @ self._e.T - self._f) @ np.linalg.pinv(self._e).T
+
     def _back(
         self, z: Floats[np.ndarray, "m D"], anchors: Floats[np.ndarray, "k D"]
     ) -> Floats[np.ndarray, "m D"]:
-        """Return the last point that satisfies everything on the way from the anchor to each z."""
+        """Return the last point that satisfies everything on the way to each z from an anchor."""
         outside = ~self.contains(z)
         if not np.any(outside):
             return z
-        start = np.broadcast_to(anchors, z.shape) if len(anchors) == 1 else anchors
+        gaps = np.sum(anchors**2, axis=1) - 2.0 * z @ anchors.T
+        start = anchors[np.argmin(gaps, axis=1)]
         low = np.zeros((len(z), 1))
         high = np.where(outside[:, None], 1.0, 0.0)
-        for _ in range(_HALVINGS):
+        for _ in range(_HALVINGS if len(z) <= _FEW else _HALVINGS // 4):
             middle = 0.5 * (low + high)
             inside = self.contains(start + middle * (z - start))[:, None]
             low = np.where(inside, middle, low)
@@ -418,29 +434,31 @@ def _limits(parameter: Any) -> tuple[float, float]:
     return float(getattr(parameter, "low", 0.0)), float(getattr(parameter, "high", 1.0))
 
 
-def _excess(
-    constraint: Any,
-    point: "Point",
+def _over_rows(
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
     numbers: Floats[np.ndarray, " n"],
     reach: Floats[np.ndarray, " n"],
 ) -> float:
-    """Return by how much a point violates one constraint; 0 where it satisfies it.
+    """Return by how much the values of a point violate linear rows; 0 where they do not.
 
     Args:
-        constraint: the constraint.
-        point: the point as the user writes it.
-        numbers: its values.
+        rows: A, lb and ub.
+        numbers: the values.
         reach: how large each of them may be.
     """
-    if _is_linear(constraint):
-        a, lb, ub = _rows(constraint)
-        values = a @ numbers
-        slack = np.where(lb == ub, _EQUAL * (1.0 + np.abs(a) @ reach), 0.0)
-    else:
-        values = np.atleast_1d(np.asarray(constraint.fun(point), dtype=np.float64))
-        lb, ub = np.asarray(constraint.lb), np.asarray(constraint.ub)
-        slack = np.zeros(1)
-    over = np.maximum(lb - slack - values, values - ub - slack)
+    a, lb, ub = rows
+    slack = np.where(lb == ub, _EQUAL * (1.0 + np.abs(a) @ reach), 0.0)
+    return _over(a @ numbers, lb - slack, ub + slack)
+
+
+def _over_nonlinear(constraint: Any, point: "Point") -> float:
+    """Return by how much a point violates a function's limits; 0 where it does not."""
+    values = np.atleast_1d(np.asarray(constraint.fun(point), dtype=np.float64))
+    return _over(values, np.asarray(constraint.lb), np.asarray(constraint.ub))
+
+
+def _over(values: np.ndarray, lb: np.ndarray, ub: np.ndarray) -> float:
+    over = np.maximum(lb - values, values - ub)
     return float(np.sum(np.where(np.isnan(over), np.inf, np.maximum(over, 0.0))))
 
 
