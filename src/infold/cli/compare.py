@@ -32,6 +32,14 @@ def compare_command(
             "`report`, or the ten of `short`."
         ),
     ] = "all",
+    suite_name: Annotated[
+        str | None,
+        typer.Option(
+            "--suite",
+            help="Instead of problems of one value: `constrained`, or `several` objectives; with "
+            "infold's methods, penalty, gpsampler, tpe and nsga2. One run at a time.",
+        ),
+    ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4 or 0,2,5.")] = "0-4",
     evaluations: Annotated[int, typer.Option(help="Evaluations of each run.")] = 300,
     batch: Annotated[int, typer.Option(help="Points that are asked for at once.")] = 1,
@@ -59,6 +67,9 @@ def compare_command(
     from infold import _checks, methods
     from infold.comparison import contenders, suite
 
+    if suite_name is not None:
+        _compare_outcomes(suite_name, optimizers, problems, seeds, evaluations, out)
+        return
     with told_plainly():
         known = list(dict.fromkeys([*methods.NAMES, *contenders.PEERS]))
         names = None if optimizers is None else listed("optimizers", optimizers, known)
@@ -89,6 +100,28 @@ def compare_command(
         )
     able = [name for name in names if name not in absent]
     _run(able, chosen, numbered, evaluations, batch, n_processes, limit, out)
+
+
+def _compare_outcomes(
+    suite: str, optimizers: str | None, problems: str, seeds: str, evaluations: int, out: Path
+) -> None:
+    """Compare on problems with constraints or several objectives; print the mean ranks."""
+    from infold import _checks, methods
+    from infold.comparison import outcomes
+
+    with told_plainly():
+        known = outcomes.SUITES[_checks.one_of("--suite", suite, outcomes.SUITES)]
+        chosen = list(known) if problems == "all" else listed("problems", problems, known)
+        able = [*methods.NAMES, outcomes.PENALTY, *outcomes.PEERS]
+        names = listed("optimizers", optimizers or "auto,gpsampler,tpe,nsga2", able)
+        if suite == "several":
+            need("infold compare --suite several", ["moocore"], "objectives")
+        _checks.at_least("--evaluations", evaluations, 1)
+        ranks = outcomes.compare(
+            suite, names, chosen, _seeds(seeds), evaluations, out, console.print
+        )
+    for name in sorted(ranks, key=lambda name: ranks[name]):
+        console.print(f"{name}: mean rank {ranks[name]:.2f}", highlight=False)
 
 
 def _run(
