@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SUM = 0.05  # α: tells points apart that share their worst objective; that of ParEGO
 _FAR = 1e100  # beyond it a value is just bad
+_AT_ONCE = 100  # rows that are compared with all others at once
 _STREAM = 7  # of the random numbers of one suggestion
 
 
@@ -30,9 +31,11 @@ def non_dominated(y: Float[np.ndarray, "n m"]) -> Bool[np.ndarray, " n"]:
     Of equal rows all are kept. Rows with NaN are none.
     """
     kept = np.all(np.isfinite(y), axis=1)
-    for i in np.flatnonzero(kept):
-        dominates = np.all(y[kept] <= y[i], axis=1) & np.any(y[kept] < y[i], axis=1)
-        kept[i] = not np.any(dominates)
+    known = np.flatnonzero(kept)
+    for rows in np.array_split(known, len(known) // _AT_ONCE + 1):
+        others = y[known][:, None]
+        dominated = np.all(others <= y[rows], axis=2) & np.any(others < y[rows], axis=2)
+        kept[rows] = ~np.any(dominated, axis=0)
     return kept
 
 

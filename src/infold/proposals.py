@@ -15,6 +15,7 @@ from infold.space.finite import unknown_point
 from infold.space.fixed import Fixed
 
 _log = logging.getLogger(__name__)
+_DRAWS = 4  # of weights before a known point is replaced by a random one
 
 
 class Model(NamedTuple):
@@ -133,14 +134,22 @@ class Proposer:
         return suggestion, None if fitted is None else Model(history, fitted)
 
     def _with_weights(self, history: History, n: int, first: int, cache: Cache) -> Suggestion:
-        """Have the method choose points one by one, each with other weights of the objectives."""
+        """Have the method choose points one by one, each with other weights of the objectives.
+
+        Ends of the front are often corners of the box, which many weights lead to: where a point
+        is known already, further weights are drawn.
+        """
         points: list[np.ndarray] = []
         proposals: list[Proposal] = []
         for i in range(n):
             key = (self.seed, first + i)
-            weights = objectives.weights_of(key, history.n_objectives)
-            made = self.method.suggest(objectives.with_weights(history, weights), 1, key, cache)
-            cache = made.cache
+            for attempt in range(_DRAWS):
+                again = (attempt,) if attempt else ()
+                weights = objectives.weights_of((*key, *again), history.n_objectives)
+                made = self.method.suggest(objectives.with_weights(history, weights), 1, key, cache)
+                cache = made.cache
+                if not np.any(np.all(np.abs(history.everywhere - made.x[0]) < 1e-9, axis=1)):
+                    break
             points.append(made.x[0])
             by, diagnostics = made.proposals[0] if made.proposals else Proposal()
             proposals.append(Proposal(by, {**diagnostics, "weights": weights.tolist()}))

@@ -163,8 +163,13 @@ class TrustRegion:
 def _enter_front(y: Float[np.ndarray, "n m"]) -> Bool[np.ndarray, " n"]:
     """Tell which rows none of the rows before is at least as good as; those with NaN are none."""
     known = np.all(np.isfinite(y), axis=1)
-    beaten = [np.any(np.all(y[:i][known[:i]] <= row, axis=1)) for i, row in enumerate(y)]
-    return known & ~np.array(beaten, dtype=bool)
+    front = np.empty((0, y.shape[1]))
+    enters = np.zeros(len(y), dtype=bool)
+    for i in np.flatnonzero(known):
+        enters[i] = not np.any(np.all(front <= y[i], axis=1))
+        if enters[i]:
+            front = np.concatenate([front[np.any(front < y[i], axis=1)], y[i][None]])
+    return enters
 
 
 @dataclass(frozen=True)

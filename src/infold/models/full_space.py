@@ -85,7 +85,9 @@ class FullSpaceGP:
             curvature=kept_array(state, "curvature"),
             warm_iterations=self.warm_training_iterations,
             noise=self._standardized_noise(outputs, values),
-            anew=self.retrain and _is_other(kept_array(state, "data"), y, outputs),
+            anew=self.retrain
+            and history.n_objectives == 1  # else every suggestion has other values, by its weights
+            and _is_other(kept_array(state, "data"), y, outputs),
         )
         return FittedGP(
             gp=self.gp,
