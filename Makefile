@@ -5,7 +5,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 .PHONY: run test integrations postgresql lint bench speed compare clean
 
 run: .venv/ready
-	$(BIN)/infold run product-of-sines-linear --trials 100 --seed 0
+	$(BIN)/infold run product-of-sines-linear --trials 100 --seed 0 --report report.html
 
 # Two processes of one thread each: at these sizes one thread is as fast as two.
 test: .venv/ready
