@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
-.PHONY: run test integrations postgresql lint bench speed compare clean
+.PHONY: run test integrations postgresql lint docs dist bench speed compare clean
 
 run: .venv/ready
 	$(BIN)/infold run product-of-sines-linear --trials 100 --seed 0 --report report.html
@@ -30,6 +30,16 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site of docs/, in site/. Warnings, such as links that lead nowhere, are errors. (The variable
+# keeps an announcement of mkdocs-material to itself.)
+docs: .venv-docs/ready
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --clean
+
+# Source distribution and wheel, in dist/.
+dist: .venv/ready
+	rm -rf dist
+	$(BIN)/python -m build
+
 bench: .venv/ready
 	$(BIN)/python benchmarks/likelihood.py
 	$(BIN)/python benchmarks/search.py
@@ -49,10 +59,11 @@ compare: .venv-peers/ready
 .venv/ready: EXTRAS := dev
 .venv-integrations/ready: EXTRAS := dev,ray,browser
 .venv-peers/ready: EXTRAS := peers,experiments
-.venv/ready .venv-integrations/ready .venv-peers/ready: pyproject.toml constraints.txt
+.venv-docs/ready: EXTRAS := docs
+.venv/ready .venv-integrations/ready .venv-peers/ready .venv-docs/ready: pyproject.toml constraints.txt
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
 	touch $@
 
 clean:
-	rm -rf .venv .venv-integrations .venv-peers .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-integrations .venv-peers .venv-docs dist site .mypy_cache .pytest_cache .ruff_cache
