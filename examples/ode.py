@@ -7,9 +7,10 @@ the rate l_i. We measure the last tank and every fourth one on the way, and look
     python ode.py
 """
 
-import infold
 import numpy as np
 from scipy.integrate import solve_ivp
+
+import infold
 
 N = 20
 MEASURED = [3, 7, 11, 15, 19]

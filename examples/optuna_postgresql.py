@@ -12,8 +12,9 @@ import sys
 import time
 
 import optuna
-from infold.integrations.optuna import InfoldSampler
 from optuna.trial import TrialState
+
+from infold.integrations.optuna import InfoldSampler
 
 STUDY = "infold-example"
 N_WORKERS = 3

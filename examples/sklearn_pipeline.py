@@ -1,10 +1,9 @@
 """Tune a scikit-learn pipeline: numbers on a log scale, whole numbers, choices and switches.
 
-    pip install infold scikit-learn
-    python sklearn_pipeline.py
+pip install infold scikit-learn
+python sklearn_pipeline.py
 """
 
-import infold
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import Nystroem
@@ -12,6 +11,8 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import infold
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:600], y[:600]
@@ -31,9 +32,7 @@ def pipeline(p):
     return make_pipeline(
         StandardScaler() if p["scaler"] == "standard" else MinMaxScaler(),
         PCA(p["components"], whiten=p["whiten"], random_state=0),
-        Nystroem(
-            kernel=p["kernel"], gamma=p["gamma"], n_components=p["landmarks"], random_state=0
-        ),
+        Nystroem(kernel=p["kernel"], gamma=p["gamma"], n_components=p["landmarks"], random_state=0),
         RidgeClassifier(alpha=p["alpha"]),
     )
 

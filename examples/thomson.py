@@ -7,10 +7,11 @@ in 24 angles it is not easy to find.
     python thomson.py
 """
 
-import infold
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial import ConvexHull
+
+import infold
 
 N = 12
 ICOSAHEDRON = 49.165253  # the least energy that is known
