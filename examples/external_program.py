@@ -9,6 +9,7 @@ fails. The fastest wire is a cycloid, as Johann Bernoulli asked in 1696.
     python external_program.py
 """
 
+import itertools
 import sys
 
 import infold
@@ -24,7 +25,7 @@ def simulate(heights):
     heights = [1.0, *heights, 0.0]
     width = 1.0 / (N + 1)
     seconds = 0.0
-    for above, below in zip(heights[:-1], heights[1:], strict=True):
+    for above, below in itertools.pairwise(heights):
         if below >= 1.0:
             sys.exit("the bead is stuck")
         speeds = [(2.0 * GRAVITY * (1.0 - height)) ** 0.5 for height in (above, below)]

@@ -18,7 +18,7 @@ from infold.cli.terminal import console, told_plainly
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    help="Bayesian optimization in learned feature spaces.",
+    help="Bayesian optimization of expensive functions of many variables.",
 )
 app.add_typer(compare.app)
 app.add_typer(speed.app)
@@ -44,7 +44,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Bayesian optimization in learned feature spaces."""
+    """Bayesian optimization of expensive functions of many variables."""
 
 
 @app.command()
