@@ -61,9 +61,10 @@ compare: .venv-peers/ready
 .venv-peers/ready: EXTRAS := peers,experiments
 .venv-docs/ready: EXTRAS := docs
 .venv/ready .venv-integrations/ready .venv-peers/ready .venv-docs/ready: pyproject.toml constraints.txt
-	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
-	touch $@
+	@echo "installing into $(@D), which takes a minute or two"
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
+	@touch $@
 
 clean:
 	rm -rf .venv .venv-integrations .venv-peers .venv-docs dist site .mypy_cache .pytest_cache .ruff_cache

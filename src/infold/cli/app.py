@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.table import Table
+from typer.core import TyperGroup
 
 from infold.cli import compare, minimize, speed, study
 from infold.cli import report as reports
@@ -15,7 +16,18 @@ from infold.cli.driving import close_run, drive_shown
 from infold.cli.options import Acquisition, Features, Initial, Method, Trials
 from infold.cli.terminal import console, told_plainly
 
+_FIRST = ("minimize", "report", "watch", "run")  # what most people look for
+
+
+class _Commands(TyperGroup):
+    """The commands, those first that most people look for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*_FIRST, *(name for name in self.commands if name not in _FIRST)]
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     help="Bayesian optimization of expensive functions of many variables.",
