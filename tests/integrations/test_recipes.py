@@ -78,6 +78,7 @@ def test_commands_of_the_command_line(tmp_path):
             continue
         if "--command" in words:  # a run of its own
             words[words.index("run.json")] = "program.json"
+            words += ["--trials", "12"]
         done = subprocess.run(
             words, cwd=tmp_path, env=where, capture_output=True, text=True, timeout=300
         )
