@@ -60,10 +60,16 @@ def run(code: str, folder: Path, name: str = "page.py", timeout: float = 300.0) 
 
 
 def commands(page: str) -> list[str]:
-    """Return the shell commands of a page, one per line, comments left out."""
+    """Return the shell commands of a page, comments left out.
+
+    A block that does not say its language may show what a program prints: of such a block only
+    lines count that call one of ours.
+    """
     found = []
     for block in blocks(page, "sh", ""):
         joined = block.code.replace("\\\n", " ")
-        lines = (re.sub(r"\s+#.*", "", line).strip() for line in joined.splitlines())
-        found += [line for line in lines if line and not line.startswith("#")]
+        for line in joined.splitlines():
+            command = re.sub(r"(^|\s+)#.*", "", line).strip()
+            if command and (block.language or command.startswith(("infold ", "make ", "pip "))):
+                found.append(command)
     return found

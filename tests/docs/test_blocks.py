@@ -13,15 +13,10 @@ from tests.docs.pages import PAGES, ROOT, blocks, commands, programs, run
 from infold import Space
 from infold.cli import app
 
-SLOW = {
-    ("docs/optuna.md", "one_line.py"),
-    ("docs/optuna.md", "worker.py"),
-    ("docs/optuna.md", "ray_tune.py"),
-    ("docs/optuna.md", "on_dask.py"),
-}
-"""Run by tests/integrations/test_recipes.py."""
+SLOW = ("docs/learning.md", "docs/optuna.md")
+"""Pages whose programs take longer: tests/integrations runs them."""
 
-FAST = [(page, name) for page in PAGES for name in programs(page) if (page, name) not in SLOW]
+FAST = [(page, name) for page in PAGES if page not in SLOW for name in programs(page)]
 RUN = "from infold import Optimizer\no = Optimizer([(0, 1)])\no.tell([0.5], 1.0)\n"
 
 
@@ -42,15 +37,6 @@ def test_python_blocks_run(page, name, tmp_path):
     if "run.jsonl" in code:
         code = f"{RUN}o.save('run.jsonl')\n{code}"
     run(code, tmp_path, name)
-
-
-def test_every_slow_block_is_there():
-    assert {(page, name) for page in PAGES for name in programs(page)} >= SLOW
-
-
-def test_every_block_says_its_language():
-    silent = {page for page in PAGES if blocks(page, "")}
-    assert silent <= {"docs/comparison.md"}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "toml")])
