@@ -10,8 +10,7 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
-from infold.cli import compare, minimize, speed, study
-from infold.cli import report as reports
+from infold.cli import compare, minimize, report, speed, study
 from infold.cli.driving import close_run, drive_shown
 from infold.cli.options import Acquisition, Features, Initial, Method, Trials
 from infold.cli.terminal import console, told_plainly
@@ -36,7 +35,7 @@ app.add_typer(compare.app)
 app.add_typer(speed.app)
 app.add_typer(study.app)
 app.add_typer(minimize.app)
-app.add_typer(reports.app)
+app.add_typer(report.app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -74,8 +73,8 @@ def run(
         Path | None, typer.Option(help="Write the run here after every evaluation.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a page about the run here when it ends.")
+    page: Annotated[
+        Path | None, typer.Option("--report", help="Write a page about the run here when it ends.")
     ] = None,
 ) -> None:
     """Optimize a test problem and show how it goes."""
@@ -85,8 +84,8 @@ def run(
 
     with ExitStack() as stack:
         with told_plainly():
-            if report is not None:
-                check_replaceable(report)
+            if page is not None:
+                check_replaceable(page)
             objective = problems.get(problem)
             given: dict[str, Any] = {"n_initial": initial, "seed": seed}
             if resume:
@@ -134,10 +133,10 @@ def run(
             f"best value {value:.6g}, regret {regret:.4g} (known minimum {objective.minimum:.6g})",
             highlight=False,
         )
-    if report is not None and len(optimizer):
+    if page is not None and len(optimizer):
         from infold.report.subject import Subject
 
-        reports.write_page(Subject(optimizer, title=problem), report)
+        report.write_page(Subject(optimizer, title=problem), page)
     close_run(optimizer, trials, out, interruption, "continue with --resume")
 
 
