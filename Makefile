@@ -1,5 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := .venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
 .PHONY: run test integrations postgresql lint docs dist bench speed compare clean
@@ -11,14 +12,16 @@ run: .venv/ready
 test: .venv/ready
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Both lines of Optuna, many workers on one study, a PostgreSQL server, Ray Tune, the recipes, the
-# report in a browser. Takes 15 to 30 minutes. Ray comes into an environment of its own; PostgreSQL
-# and Chromium must be there already.
+# Many workers on one study, a PostgreSQL server, Ray Tune, Dask, recipes and examples, the report in
+# a browser, the wheel in empty environments; what concerns Optuna with both lines of it. Takes half
+# an hour or more. Ray comes into an environment of its own; PostgreSQL and Chromium must be there
+# already.
+WITH_OPTUNA := test_optuna*.py test_storages.py test_ray.py test_recipes.py
 integrations: postgresql .venv-integrations/ready
-	for optuna in 4.9.0 5.0.0; do \
-		.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check optuna==$$optuna && \
-		$(ONE_THREAD) .venv-integrations/bin/python -m pytest -m "" tests/integrations || exit; \
-	done
+	$(INSTALL) optuna==4.9.0
+	$(ONE_THREAD) .venv-integrations/bin/python -m pytest -m "" $(addprefix tests/integrations/,$(WITH_OPTUNA))
+	$(INSTALL) optuna==5.0.0
+	$(ONE_THREAD) .venv-integrations/bin/python -m pytest -m "" tests/integrations
 
 postgresql:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
