@@ -1,24 +1,27 @@
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := .venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
-.PHONY: run test integrations postgresql lint bench speed compare clean
+.PHONY: run test integrations postgresql lint docs dist bench speed compare clean
 
 run: .venv/ready
-	$(BIN)/infold run product-of-sines-linear --trials 100 --seed 0
+	$(BIN)/infold run product-of-sines-linear --trials 100 --seed 0 --report report.html
 
 # Two processes of one thread each: at these sizes one thread is as fast as two.
 test: .venv/ready
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Both lines of Optuna, many workers on one study, a PostgreSQL server, Ray Tune, the recipes, the
-# report in a browser. Takes 15 to 30 minutes. Ray comes into an environment of its own; PostgreSQL
-# and Chromium must be there already.
+# Many workers on one study, a PostgreSQL server, Ray Tune, Dask, recipes and examples, the report in
+# a browser, the wheel in empty environments; what concerns Optuna with both lines of it. Takes half
+# an hour or more. Ray comes into an environment of its own; PostgreSQL and Chromium must be there
+# already.
+WITH_OPTUNA := test_optuna*.py test_storages.py test_ray.py test_recipes.py
 integrations: postgresql .venv-integrations/ready
-	for optuna in 4.9.0 5.0.0; do \
-		.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check optuna==$$optuna && \
-		$(ONE_THREAD) .venv-integrations/bin/python -m pytest -m "" tests/integrations || exit; \
-	done
+	$(INSTALL) optuna==4.9.0
+	$(ONE_THREAD) .venv-integrations/bin/python -m pytest -m "" $(addprefix tests/integrations/,$(WITH_OPTUNA))
+	$(INSTALL) optuna==5.0.0
+	$(ONE_THREAD) .venv-integrations/bin/python -m pytest -m "" tests/integrations
 
 postgresql:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
@@ -29,6 +32,16 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site of docs/, in site/. Warnings, such as links that lead nowhere, are errors. (The variable
+# keeps an announcement of mkdocs-material to itself.)
+docs: .venv-docs/ready
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --clean
+
+# Source distribution and wheel, in dist/.
+dist: .venv/ready
+	rm -rf dist
+	$(BIN)/python -m build
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/likelihood.py
@@ -49,10 +62,12 @@ compare: .venv-peers/ready
 .venv/ready: EXTRAS := dev
 .venv-integrations/ready: EXTRAS := dev,ray,browser
 .venv-peers/ready: EXTRAS := peers,experiments
-.venv/ready .venv-integrations/ready .venv-peers/ready: pyproject.toml constraints.txt
-	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
-	touch $@
+.venv-docs/ready: EXTRAS := docs
+.venv/ready .venv-integrations/ready .venv-peers/ready .venv-docs/ready: pyproject.toml constraints.txt
+	@echo "installing into $(@D), which takes a minute or two"
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
+	@touch $@
 
 clean:
-	rm -rf .venv .venv-integrations .venv-peers .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-integrations .venv-peers .venv-docs dist site .mypy_cache .pytest_cache .ruff_cache

@@ -1,8 +1,9 @@
 """Size the 35 bars of a cantilever: the least weight whose stresses and sag stay within limits.
 
-    python examples/truss.py [evaluations]
+    pip install infold
+    python truss.py [evaluations]
 
-Each evaluation solves the truss by finite elements. The run is kept in truss.infold: start the
+Each evaluation solves the truss by finite elements. The run is kept in truss.jsonl: start the
 program again with more evaluations and it goes on.
 """
 
@@ -26,11 +27,11 @@ def weigh(areas: list[float]) -> infold.Outcome:
 def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     result = infold.minimize(
-        weigh, AREAS, n_trials=n, seed=0, checkpoint="truss.infold", progress=True
+        weigh, AREAS, n_trials=n, seed=0, checkpoint="truss.jsonl", progress=True
     )
     print(result.message)
-    print(f"{result.fun:.1f} kg, pulled {result.constraints[0]:+.3f}, ", end="")
-    print(f"pushed {result.constraints[1]:+.3f}, sag {result.constraints[2]:+.3f}")
+    pulled, pushed, sag = result.constraints
+    print(f"{result.fun:.1f} kg; over the limits: {pulled:+.3f}, {pushed:+.3f}, sag {sag:+.3f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Bayesian optimization of expensive functions of many variables, in learned feature spaces."""
+"""Bayesian optimization of expensive functions of many variables."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

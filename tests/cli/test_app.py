@@ -291,3 +291,21 @@ def test_ctrl_c_in_a_terminal_loses_no_evaluation(tmp_path):
         process.communicate(timeout=60)
         assert process.returncode == 130
         assert all(e["y"] == e["x"]["a"] for e in evaluations(path))
+
+
+def test_a_run_ends_with_its_report_and_says_where_it_is(tmp_path):
+    page = tmp_path / "report.html"
+    arguments = ["run", "thomson", "--method", "random", "--trials", "12", "--report", str(page)]
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0
+    assert f"report written to {page}" in result.output.replace("\n", "")
+    assert "<title>thomson</title>" in page.read_text()
+
+
+def test_a_file_that_is_no_page_is_named_before_the_run_begins(tmp_path):
+    precious = tmp_path / "data.csv"
+    precious.write_text("1,2,3")
+    result = runner.invoke(app, ["run", "thomson", "--trials", "12", "--report", str(precious)])
+    assert result.exit_code == 2
+    assert "is not a page and is not overwritten" in result.output.replace("\n", " ")
+    assert precious.read_text() == "1,2,3"

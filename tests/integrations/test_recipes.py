@@ -14,7 +14,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "optuna.md").read_text()
 
 def recipe(folder: Path, heading: str) -> Path:
     """The Python code below a heading of the page, as a file."""
-    found = re.search(rf"^## {heading}.*?^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    code = rf"^## {heading}.*?^```python[^\n]*\n(.*?)^```"
+    found = re.search(code, PAGE, re.MULTILINE | re.DOTALL)
     assert found, heading
     path = folder / "recipe.py"
     path.write_text(found[1])

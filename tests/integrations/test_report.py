@@ -92,6 +92,35 @@ def test_every_figure_is_drawn_without_a_word(browser, pages, name, figures, wid
     page.close()
 
 
+def test_figures_are_drawn_when_they_come_near_or_the_browser_is_idle(browser, pages):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.add_init_script("window.requestIdleCallback = () => {}")  # a browser that is never idle
+    page.goto(pages["auto"].as_uri())
+    page.wait_for_selector("body[data-opened]")
+    in_window = page.locator("canvas").count()
+    assert 1 <= in_window < 14
+    assert page.locator("body[data-drawn]").count() == 0
+    for section in page.locator("main section:not([hidden])").all():
+        section.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)
+    page.wait_for_selector("body[data-drawn='14']")
+    assert page.locator("canvas").count() == 14
+    page.close()
+
+
+def test_a_choice_that_is_made_before_its_figure_is_drawn_is_kept(browser, pages):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.add_init_script("window.requestIdleCallback = () => {}")
+    page.goto(pages["auto"].as_uri())
+    page.wait_for_selector("body[data-opened]")
+    page.evaluate("document.querySelector('#tools-tenth button').click()")
+    page.locator("#chart-tenth").scroll_into_view_if_needed()
+    page.locator("#chart-slice-0").scroll_into_view_if_needed()
+    page.wait_for_selector("#chart-slice-0 canvas")
+    assert page.evaluate("views.get('chart-tenth').spec.height") == 24 * 22
+    page.close()
+
+
 def place_of(page, chart: str, mark: str, test: str = "() => true") -> tuple[float, float]:
     """Return where in the window an item of a figure is: the first that passes the test."""
     page.locator(f"#{chart}").scroll_into_view_if_needed()

@@ -8,16 +8,28 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.table import Table
+from typer.core import TyperGroup
 
 from infold.cli import compare, minimize, report, speed, study
 from infold.cli.driving import close_run, drive_shown
 from infold.cli.options import Acquisition, Features, Initial, Method, Trials
 from infold.cli.terminal import console, told_plainly
 
+_FIRST = ("minimize", "report", "watch", "run")  # what most people look for
+
+
+class _Commands(TyperGroup):
+    """The commands, those first that most people look for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*_FIRST, *(name for name in self.commands if name not in _FIRST)]
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
-    help="Bayesian optimization in learned feature spaces.",
+    help="Bayesian optimization of expensive functions of many variables.",
 )
 app.add_typer(compare.app)
 app.add_typer(speed.app)
@@ -43,7 +55,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Bayesian optimization in learned feature spaces."""
+    """Bayesian optimization of expensive functions of many variables."""
 
 
 @app.command()
@@ -61,13 +73,19 @@ def run(
         Path | None, typer.Option(help="Write the run here after every evaluation.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
+    page: Annotated[
+        Path | None, typer.Option("--report", help="Write a page about the run here when it ends.")
+    ] = None,
 ) -> None:
     """Optimize a test problem and show how it goes."""
     from infold import methods, problems, runfile
+    from infold.report import check_replaceable
     from infold.running.checkpoint import open_run
 
     with ExitStack() as stack:
         with told_plainly():
+            if page is not None:
+                check_replaceable(page)
             objective = problems.get(problem)
             given: dict[str, Any] = {"n_initial": initial, "seed": seed}
             if resume:
@@ -115,6 +133,10 @@ def run(
             f"best value {value:.6g}, regret {regret:.4g} (known minimum {objective.minimum:.6g})",
             highlight=False,
         )
+    if page is not None and len(optimizer):
+        from infold.report.subject import Subject
+
+        report.write_page(Subject(optimizer, title=problem), page)
     close_run(optimizer, trials, out, interruption, "continue with --resume")
 
 

@@ -1,7 +1,7 @@
 """The commands `infold report` and `infold watch`: a page to look at."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,19 +24,30 @@ def report_command(
     method: Method = None,
 ) -> None:
     """Write a report on a run: one page that needs nothing else."""
-    from infold import report
     from infold.compilation import cache_compilations
 
     cache_compilations()
     with told_plainly():
         if optuna is None:
-            report.write(run, out, method=method)
+            write_page(run, out, method=method)
         else:
             from infold.report.study import load_subject
 
-            report.write(load_subject(optuna, run, method=method), out)
+            write_page(load_subject(optuna, run, method=method), out)
+
+
+def write_page(run: Any, out: Path, *, method: str | None = None) -> None:
+    """Write the report and say where it is."""
+    from infold import report
+
+    with told_plainly():
+        report.write(run, out, method=method)
     size = out.stat().st_size / 1e6
-    console.print(f"{out} written, {size:.1f} MB", highlight=False, soft_wrap=True)
+    console.print(
+        f"report written to {out} ({size:.1f} MB): open it in a browser",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 @app.command("watch")

@@ -26,11 +26,11 @@ def write(run: Any, path: str | os.PathLike, *, method: str | None = None) -> No
     from infold.runfile.files import replace
 
     path = _checks.path_of("path", path)
-    _check_replaceable(path)
+    check_replaceable(path)
     replace(path, page(subject_of(run, method=method)))
 
 
-def _check_replaceable(path: Path) -> None:
+def check_replaceable(path: Path) -> None:
     """Raise ValueError where a file is at `path` that is no page, such as the run file itself."""
     from infold.runfile.files import check_plain
 

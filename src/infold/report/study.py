@@ -1,6 +1,7 @@
 """Optuna studies as subjects of a report."""
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +63,12 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
         )
     space = Space({name: _parameter(distribution) for name, distribution in shared.items()})
     evaluations = [_evaluation(trial, i, space) for i, trial in enumerate(with_parameters)]
+    n_constraints = max((len(e.constraints) for e in evaluations), default=0)
+    unknown = (math.nan,) * n_constraints  # of trials from before there were constraints
+    evaluations = [
+        e if len(e.constraints) == n_constraints else replace(e, constraints=unknown)
+        for e in evaluations
+    ]
     lent = methods.by_name(method) if method else lent_model(len(evaluations))
     contents = contents_of(space, evaluations, direction, lent)
     return Subject(Optimizer.restore(contents), title=study.study_name, lent=True)

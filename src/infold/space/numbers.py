@@ -130,8 +130,8 @@ class Float(Parameter):
 class Int(Parameter):
     """A whole number: low, low + step, ... up to high. Each has an equal share of the scale.
 
-    Numbers keep all their digits: limits beyond 2**53 are refused. Each number has a place of its
-    own where there are up to 2**52 of them; on a logarithmic scale, up to 10**14.
+    Numbers keep all their digits: limits beyond `2**53` are refused. Each number has a place of its
+    own where there are up to `2**52` of them; on a logarithmic scale, up to `10**14`.
     """
 
     low: int

@@ -2,6 +2,8 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const ROWS = 20;  // parameters that a figure shows at first
 const views = new Map();  // figures by the id of their place
+const waiting = new Map();  // figures still to be drawn, by the id of their place
+const near = new Set();  // places that are in the window, or about to be
 let chosen = -1;
 
 const at = id => document.getElementById(id);
@@ -53,6 +55,7 @@ function bar(position) {
 }
 
 async function draw(id, spec) {
+  waiting.delete(id);
   const before = views.get(id);
   if (before) before.finalize();
   const made = await vegaEmbed(at(id), spec, {mode: "vega-lite", ast: true, actions: false,
@@ -64,6 +67,46 @@ async function draw(id, spec) {
   views.set(id, made);
   if (chosen >= 0) made.view.signal("chosen", chosen).run();
   return made.view;
+}
+
+// A figure is drawn when it comes near the window, or when the browser has nothing else to do.
+// Until then its place is kept free.
+function place(id, height, make) {
+  at(id).style.minHeight = `${height}px`;
+  waiting.set(id, make);
+  nearness.observe(at(id));
+}
+
+let wake = () => {};
+const nearness = new IntersectionObserver(seen => {
+  seen.forEach(each => near[each.isIntersecting ? "add" : "delete"](each.target.id));
+  wake();
+}, {rootMargin: "300px 0px"});
+
+// Resolves when the browser is idle, or when a figure comes near.
+function rest() {
+  return new Promise(done => {
+    wake = done;
+    if (window.requestIdleCallback) requestIdleCallback(done, {timeout: 1000});
+    else setTimeout(done, 50);
+  });
+}
+
+async function drawAll() {
+  const wanted = () => [...waiting.keys()].find(id => near.has(id));
+  await new Promise(done => wake = done);  // until it is known which places are near
+  while (waiting.size) {
+    if (!wanted()) {
+      document.body.dataset.opened ??= views.size;  // what is in the window is there
+      await rest();
+    }
+    const id = wanted() ?? waiting.keys().next().value;
+    if (id === undefined) break;
+    nearness.unobserve(at(id));
+    await waiting.get(id)();
+    at(id).style.minHeight = "";
+    await new Promise(done => setTimeout(done));  // what is there can be looked at
+  }
 }
 
 function choose(i) {
@@ -112,7 +155,7 @@ function showConvergence() {
   if (!DATA.convergence.value.length) return;
   show("convergence");
   at("note-convergence").textContent = DATA.convergence_note;
-  return draw("chart-convergence", convergenceChart(DATA, null));
+  place("chart-convergence", 430, () => draw("chart-convergence", convergenceChart(DATA, null)));
 }
 
 function showBest() {
@@ -149,22 +192,24 @@ function showTenth() {
     });
     at("tools-tenth").append(button);
   }
-  return draw("chart-tenth", tenthChart(DATA, ROWS));
+  place("chart-tenth", 22 * Math.min(all, ROWS) + 90,
+    () => draw("chart-tenth", tenthChart(DATA, ROWS)));
 }
 
 function showSlices() {
   if (!DATA.slices.length) return;
   show("slices");
-  return Promise.all(DATA.slices.slice(0, 6).map((first, k) => {
-    const pane = node("div"), choice = node("select"), place = node("div", "", "chart");
+  DATA.slices.slice(0, 6).forEach((_, k) => {
+    const pane = node("div"), choice = node("select"), chart = node("div", "", "chart");
     choice.setAttribute("aria-label", "parameter of the slice");
     DATA.slices.forEach((slice, s) => choice.append(new Option(slice.name, s, s === k, s === k)));
-    place.id = `chart-slice-${k}`;
-    choice.addEventListener("change", () => draw(place.id, sliceChart(DATA.slices[choice.value])));
-    pane.append(choice, place);
+    chart.id = `chart-slice-${k}`;
+    const again = () => draw(chart.id, sliceChart(DATA.slices[choice.value]));
+    choice.addEventListener("change", again);
+    pane.append(choice, chart);
     at("panes-slices").append(pane);
-    return draw(place.id, sliceChart(first));
-  }));
+    place(chart.id, 200, again);
+  });
 }
 
 function showImportance() {
@@ -174,7 +219,9 @@ function showImportance() {
   const share = rest.reduce((sum, each) => sum + each, 0);
   if (rest.length) at("note-importance").textContent =
     `The other ${rest.length} parameters have ${percent(share)} together.`;
-  return draw("chart-importance", importanceChart(DATA, ROWS));
+  const shown = Math.min(ROWS, DATA.importance.shares.length);
+  place("chart-importance", 20 * shown + 40,
+    () => draw("chart-importance", importanceChart(DATA, ROWS)));
 }
 
 function showPredictions() {
@@ -182,11 +229,11 @@ function showPredictions() {
     .filter(each => each[1]);
   if (!shown.length) return;
   show("predictions");
-  return Promise.all(shown.map(([id, figure, shade]) => {
+  shown.forEach(([id, figure, shade]) => {
     show(id);
     at(`note-${id}`).textContent = figure.note;
-    return draw(`chart-${id}`, predictionChart(figure, shade));
-  }));
+    place(`chart-${id}`, 340, () => draw(`chart-${id}`, predictionChart(figure, shade)));
+  });
 }
 
 // The cell under the mouse, whatever dot or line is drawn over it; -1 beside the map.
@@ -215,7 +262,7 @@ function decode(cell) {
   at("decoded").replaceChildren(table(head, [...above, ...rows]));
 }
 
-async function showFeatures() {
+function showFeatures() {
   const f = DATA.features;
   if (!f) return;
   show("features");
@@ -225,32 +272,30 @@ async function showFeatures() {
   at("label-discs").hidden = !f.discs;
   at("note-features").textContent = f.note;
   const again = async () => {
-    const place = at("chart-features");
-    const view = await draw(place.id, featureChart(DATA, at("part").value, at("layer").value,
-      place.clientWidth));
+    const map = at("chart-features");
+    const view = await draw(map.id, featureChart(DATA, at("part").value, at("layer").value,
+      map.clientWidth));
     const look = event => decode(cellAt(view, event));
     view.addEventListener("pointermove", look);
     view.addEventListener("click", look);
     view.signal("path", at("show-path").checked).signal("balls", at("show-discs").checked).run();
   };
   ["part", "layer", "show-path", "show-discs"].forEach(id => at(id).addEventListener("change", again));
-  await again();
+  place("chart-features", 400, again);
 }
 
 function showRegion() {
   const r = DATA.region;
   if (!r) return;
   show("region");
-  const drawn = [];
   if (r.side.some(side => side > 0)) {
     show("side");
-    drawn.push(draw("chart-side", sideChart(DATA)));
+    place("chart-side", 260, () => draw("chart-side", sideChart(DATA)));
   }
   if (r.experts.length) {
     show("evidence");
-    drawn.push(draw("chart-evidence", evidenceChart(DATA)));
+    place("chart-evidence", 300, () => draw("chart-evidence", evidenceChart(DATA)));
   }
-  return Promise.all(drawn);
 }
 
 function showRecord() {
@@ -273,7 +318,7 @@ function showTimes() {
   if (!DATA.times.note) return;
   show("times");
   at("note-times").textContent = DATA.times.note;
-  return draw("chart-times", timesChart(DATA));
+  place("chart-times", 300, () => draw("chart-times", timesChart(DATA)));
 }
 
 // A page that `infold watch` serves asks whether the run has grown, and then loads itself again.
@@ -291,12 +336,10 @@ function follow() {
 async function start() {
   showSummary();
   tools();
-  const parts = [showConvergence, showBest, showTenth, showSlices, showImportance, showPredictions,
-    showFeatures, showRegion, showRecord, showTimes];
-  for (const part of parts) {
-    await part();
-    await new Promise(done => setTimeout(done));  // what is there can be looked at
-  }
+  [showConvergence, showBest, showTenth, showSlices, showImportance, showPredictions, showFeatures,
+    showRegion, showRecord, showTimes].forEach(part => part());
+  if (waiting.size) await drawAll();
+  document.body.dataset.opened ??= views.size;
   document.body.dataset.drawn = views.size;  // how many figures there are, for who waits for them
   follow();
 }
