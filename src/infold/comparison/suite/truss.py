@@ -99,7 +99,7 @@ def cantilever(
 _DENSITY = 2700.0  # kg/m³
 _PULLED = 170e6  # Pa that a bar bears
 _PUSHED = 100e6  # less, since it buckles
-_SAG = 0.02  # m that the tip may sink
+_SAG = 0.05  # m that a joint may move: stresses matter as well
 
 
 def sized(truss: Truss, areas: Float[np.ndarray, " b"]) -> tuple[float, list[float]]:
