@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from infold.acquisition.feasibility import Feasibility
+from infold.acquisition.feasibility import Feasibility, _log_improvement
 from infold.gp.outputs import BilogTransform, without_outliers
 from infold.gp.training import Start, train, train_together
 from infold.models import regression
@@ -90,18 +90,18 @@ def test_log_probability_of_feasibility_matches_scipy_and_its_gradient_finite_di
     mean, variance = fitted.predict(z)
     deviation = np.sqrt(variance + 1e-6)
     expected = stats.norm.logcdf(fitted.limits[:, None], mean, deviation).sum(axis=0)
-    value, gradient = feasibility.log_probability_with_gradient(z)
+    value, gradient = feasibility.value_and_gradient(z)
     np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(feasibility.log_probability(z), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(feasibility.value(z), expected, rtol=1e-9, atol=1e-12)
     for j in range(D):
         step = 1e-5 * np.eye(D)[j]
-        ahead, behind = feasibility.log_probability(z + step), feasibility.log_probability(z - step)
+        ahead, behind = feasibility.value(z + step), feasibility.value(z - step)
         np.testing.assert_allclose(gradient[:, j], (ahead - behind) / 2e-5, rtol=1e-4, atol=1e-5)
 
 
 def test_it_knows_where_the_constraints_are_satisfied(fitted, rng):
     z = rng.uniform(size=(300, D))
-    probability = np.exp(Feasibility(fitted, True).log_probability(z))
+    probability = np.exp(Feasibility(fitted, True).value(z))
     satisfied = (z[:, 0] <= 0.5) & (np.sin(4.0 * z[:, 1]) - 0.4 + z[:, 2] <= 0.0)
     assert np.mean((probability > 0.5) == satisfied) > 0.9
 
@@ -121,8 +121,33 @@ def test_while_nothing_is_feasible_a_pending_point_promises_nothing(rng):
     history = History(x, np.ones(20), np.full((1, D), 0.1), constraints=(x[:, :1] - 0.3))
     fitted = fitted_to(history)
     told = fitted.condition(history.everywhere)
-    near = Feasibility(told, False).log_probability(history.pending)
+    near = Feasibility(told, True).value(history.pending)
     assert near[0] < np.log(0.6)
+    assert told.least_violation < fitted.least_violation
+
+
+def test_improvement_of_the_violation_matches_sampling_and_its_gradient_finite_differences(rng):
+    mean, variance = rng.normal(size=(3, 5)), rng.uniform(0.1, 1.0, size=(3, 5))
+    found = _log_improvement(mean, variance, 1.5)
+    draws = mean + np.sqrt(variance) * rng.normal(size=(200_000, 3, 5))
+    violation = np.sum(np.maximum(draws, 0.0), axis=1)
+    total, spread = violation.mean(axis=0), violation.std(axis=0)
+    u = (1.5 - total) / spread
+    expected = spread * (u * stats.norm.cdf(u) + stats.norm.pdf(u))
+    np.testing.assert_allclose(np.exp(found.value), expected, rtol=0.02)
+    for k in range(3):
+        for array, slope in ((mean, found.in_mean), (variance, found.in_variance)):
+            step = np.zeros((3, 1))
+            step[k] = 1e-6
+            moved = [
+                _log_improvement(
+                    mean + (s * step if array is mean else 0.0),
+                    variance + (s * step if array is variance else 0.0),
+                    1.5,
+                ).value
+                for s in (1.0, -1.0)
+            ]
+            np.testing.assert_allclose(slope[k], (moved[0] - moved[1]) / 2e-6, rtol=1e-5, atol=1e-8)
 
 
 def test_an_evaluation_that_left_nothing_is_avoided_and_a_constraint_never_seen_is_none(rng):

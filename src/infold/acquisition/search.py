@@ -57,10 +57,10 @@ class Objective:
     def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
         """Return the acquisition function at z."""
         if self.feasibility is not None and not self.feasibility.found:
-            return self.feasibility.log_probability(z)
+            return self.feasibility.value(z)
         mean, variance = self.surface.predict(z)
         value = self.acquisition.evaluate(mean, variance, self.surface.y_min).value
-        return value if self.feasibility is None else value + self.feasibility.log_probability(z)
+        return value if self.feasibility is None else value + self.feasibility.value(z)
 
     def predict(self, z: Float[np.ndarray, "m d"]) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance at a few points, without compiling for their number."""
@@ -71,7 +71,7 @@ class Objective:
     def log_feasibility(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
         """Return the log probability of feasibility, without compiling for the number of points."""
         assert self.feasibility is not None
-        return self._in_batches(self.feasibility.log_probability_with_gradient, z)[0]
+        return self._in_batches(self.feasibility.log_probability, z)[0]
 
     def _predictions(self, surface: SmoothSurface, z: Float[np.ndarray, "m d"]) -> Predictions:
         return Predictions(*self._in_batches(surface.predict_with_gradients, z))
@@ -96,7 +96,7 @@ class Objective:
         assert isinstance(self.surface, SmoothSurface)
         if self.feasibility is None:
             return self._improvement(self.surface, z)
-        log_p, gradient = self._in_batches(self.feasibility.log_probability_with_gradient, z)
+        log_p, gradient = self._in_batches(self.feasibility.value_and_gradient, z)
         if not self.feasibility.found:
             return log_p, gradient
         value, in_z = self._improvement(self.surface, z)

@@ -112,6 +112,8 @@ class FittedConstraints:
     """Transformed zeros: constraint k is satisfied up to limits[k]."""
     state: State
     """Warm start for the next fit."""
+    least_violation: float
+    """Least sum of what evaluations are above the limits, transformed; infinite if not known."""
     n_known: int
     """Evaluations; places beyond them are pending."""
     found: bool
@@ -143,8 +145,8 @@ class FittedConstraints:
     def condition(self, places: Float[np.ndarray, "n d"]) -> "FittedConstraints":
         """Condition on pending places, with what is predicted there in place of values.
 
-        While nothing is feasible a pending point counts as not better than at the limit: otherwise
-        the next would be searched right beside the first that promises to be feasible.
+        While nothing is feasible a pending point counts as not better than at the limit, and its
+        violation as known: otherwise the next would be searched right beside it.
 
         Args:
             places: those of the evaluations, then of the pending points.
@@ -154,15 +156,17 @@ class FittedConstraints:
             return self
         lies, _ = self.predict(_in_buckets(pending))
         lies = lies[:, : len(pending)]
+        least = self.least_violation
         if not self.found:
             lies = np.maximum(lies, self.limits[:, None])
+            least = min(least, float(np.min(np.sum(lies - self.limits[:, None], axis=0))))
         before = self.posterior.batch
         size = max(padding.bucket_size(len(places)), len(before.x))
         y = np.concatenate([np.asarray(before.y)[:, : self.n_known], lies], axis=1)
         mask = np.asarray(before.mask)[:, : self.n_known]
         mask = np.concatenate([mask, np.ones(lies.shape, dtype=bool)], axis=1)
         batch = _padded(places, y, mask, np.asarray(before.extent), size)
-        return replace(self, posterior=_evaluate(self.flat, batch)[2])
+        return replace(self, posterior=_evaluate(self.flat, batch)[2], least_violation=least)
 
 
 def _in_buckets(places: np.ndarray) -> np.ndarray:
@@ -219,10 +223,14 @@ def fit_constraints(history: History, surface: Surface, state: State) -> FittedC
         str(k): {"parameters": each.flat, "curvature": each.curvature}
         for k, each in enumerate(trained)
     }
+    limits = np.array([transform.limit for transform in transforms])
+    violations = np.sum(np.maximum(y - limits[:, None], 0.0), axis=0)
+    complete = np.all(mask, axis=0)
     return FittedConstraints(
         flat=np.stack([each.flat for each in trained]),
         posterior=posterior,
-        limits=np.array([transform.limit for transform in transforms]),
+        limits=limits,
+        least_violation=float(np.min(violations[complete], initial=np.inf)),
         state={**states, "data": summary},
         n_known=n,
         found=bool(np.any(history.feasible)),
