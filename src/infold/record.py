@@ -236,6 +236,12 @@ class Record:
         return earlier
 
     @property
+    def feasible(self) -> np.ndarray:
+        """Return which evaluations succeeded and satisfy all constraints."""
+        rows = (not e.failed and all(c <= 0.0 for c in e.constraints) for e in self.evaluations)
+        return np.fromiter(rows, dtype=bool, count=len(self.evaluations))
+
+    @property
     def best_index(self) -> int | None:
         """Number of the best evaluation; None where none succeeded.
 

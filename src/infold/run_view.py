@@ -83,7 +83,7 @@ class RunView:
     @property
     def feasible(self) -> np.ndarray:
         """Which evaluations succeeded and satisfy all constraints."""
-        return self._record.history.feasible
+        return self._record.feasible
 
     @property
     def noisy(self) -> bool:
