@@ -221,3 +221,54 @@ def test_tables_and_reports_show_constraints(tmp_path):
     assert frame["constraint0"].tolist() == [e.constraints[0] for e in run.evaluations]
     infold.report.write(run, tmp_path / "page.html")
     assert "best feasible value" in (tmp_path / "page.html").read_text()
+
+
+def test_points_of_a_batch_differ_while_nothing_is_feasible():
+    optimizer = Optimizer(BOX, method=cheap(), seed=0, n_initial=5)
+    for x in optimizer.ask(8):
+        optimizer.tell(x, never(x))
+    points = np.array(optimizer.ask(4))
+    gaps = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(4, 1)]
+    assert np.min(gaps) > 0.05
+
+
+def test_outcomes_come_back_from_other_processes():
+    run = infold.minimize(corner, BOX, method="random", n_trials=6, workers=2, seed=0)
+    assert run.optimizer.history.n_constraints == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "status"),
+    [
+        ("echo {x} -1", "best feasible value", 0),
+        ("echo {x} 1", "no feasible point", 1),
+        ("echo {x} 2 --", "no evaluation succeeded", 1),
+    ],
+)
+def test_the_command_line_takes_constraints(words, told, status, tmp_path):
+    from typer.testing import CliRunner
+
+    from infold.cli import app
+
+    space = tmp_path / "space.toml"
+    space.write_text('[x]\ntype = "float"\nlow = 0.0\nhigh = 1.0\n')
+    arguments = ["minimize", "--space", str(space), "--command", words, "--trials", "3"]
+    result = CliRunner().invoke(app, [*arguments, "--method", "random", "--max-failures", "3"])
+    assert told in result.output
+    assert result.exit_code == status
+
+
+def test_the_command_line_takes_directions(tmp_path):
+    from typer.testing import CliRunner
+
+    from infold.cli import app
+
+    space = tmp_path / "space.toml"
+    space.write_text('[x]\ntype = "float"\nlow = 0.0\nhigh = 1.0\n')
+    arguments = ["minimize", "--space", str(space), "--command", "echo {x} {x}", "--trials", "3"]
+    several = ["--direction", "minimize,maximize", "--method", "random"]
+    result = CliRunner().invoke(app, [*arguments, *several])
+    assert "3 points on the front" in result.output
+    assert result.exit_code == 0
+    both = CliRunner().invoke(app, [*arguments, *several, "--maximize"])
+    assert both.exit_code == 2
