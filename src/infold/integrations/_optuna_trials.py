@@ -103,6 +103,20 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     )
 
 
+def user_parameter(distribution: Any) -> Parameter:
+    """Return a distribution as a parameter with the user's own values.
+
+    Its coordinates are those that `Coding` gives them.
+    """
+    if hasattr(distribution, "choices"):
+        return Categorical(distribution.choices)
+    if isinstance(distribution, IntDistribution):
+        return Int(
+            distribution.low, distribution.high, log=distribution.log, step=distribution.step
+        )
+    return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+
+
 def can_model(name: str, distribution: BaseDistribution) -> bool:
     """Return whether a parameter has several values, and not more than infold can tell apart."""
     if distribution.single():
@@ -292,6 +306,13 @@ def _value(trial: FrozenTrial, sign: float) -> float:
         return sign * float(trial.values[0])
     last = _last_reported(trial)
     return math.nan if last is None or trial.state != TrialState.PRUNED else sign * last
+
+
+def losses(trials: Iterable[FrozenTrial], sign: float) -> np.ndarray:
+    """Return values to minimize of finished trials, NaN where there is none, as models see them."""
+    finished = list(trials)
+    pruned = np.array([trial.state == TrialState.PRUNED for trial in finished], dtype=bool)
+    return _finite(np.array([_value(trial, sign) for trial in finished]), pruned)
 
 
 def _finite(y: np.ndarray, pruned: np.ndarray) -> np.ndarray:
