@@ -411,7 +411,7 @@ def edited(path: Path, number: int, **fields) -> None:
 @pytest.mark.parametrize(
     ("number", "fields", "message"),
     [
-        (1, {"version": 99}, "has version 99: this infold reads versions 1 and 2"),
+        (1, {"version": 99}, "has version 99: this infold reads versions 1 to 3"),
         (1, {"format": "notes"}, "is not a run file of infold"),
         (1, {"seed": "removed"}, "line 1: seed is missing: expected a whole number of at least 0"),
         (1, {"seed": True}, "line 1: seed = True: expected a whole number"),

@@ -168,8 +168,8 @@ def _from_file(path: Path, known: Sequence[str]) -> "Source | Learned":
         return Learned.parse(raw, str(path))
     if not raw.lstrip()[:1] == b"{":
         raise ValueError(
-            f"{path}: expected a run file or lessons of infold, or a CSV file (.csv) with the names "
-            "of parameters in its first line"
+            f"{path}: expected a run file or lessons of infold, "
+            "or a CSV file (.csv) with the names of parameters in its first line"
         )
     return _from_contents(runfile.parse(raw, str(path)))
 

@@ -120,8 +120,8 @@ def _points(x: Any, label: str) -> tuple[list[dict[str, Any]], bool]:
         array = np.ma.asanyarray(x)
         if array.ndim != 2:
             raise ValueError(
-                f"{label} has shape {array.shape}: expected (points, parameters); points with their "
-                "values are a pair (X, y)"
+                f"{label} has shape {array.shape}: expected (points, parameters); "
+                "points with their values are a pair (X, y)"
             )
         if array.dtype.kind in "fiub":
             numbers = np.ma.filled(array.astype(float), np.nan)
