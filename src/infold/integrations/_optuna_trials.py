@@ -17,6 +17,7 @@ from optuna.distributions import (
 from optuna.trial import FrozenTrial, TrialState
 
 from infold.integrations import _optuna_private as private
+from infold.learning.lessons import Lessons
 from infold.methods import Cache
 from infold.record import History, Proposal
 from infold.space import Categorical, Float, Int, Parameter, Space
@@ -176,6 +177,10 @@ class Memory:
     open_identities: set[bytes] = field(default_factory=set)
     """Trials that had further parameters, which may make the difference."""
     warned: bool = False
+    asked_lessons: bool = False
+    """Whether `lessons` is known."""
+    lessons: Lessons | None = None
+    """What earlier runs teach about the parameters."""
 
     def of(self, study_name: str, coding: Coding) -> "Memory":
         """Return this memory, or an empty one where the study or the space is another."""

@@ -16,6 +16,10 @@ HERE = "the new run"
 """What errors call the run that learns from others."""
 
 
+class NothingShared(ValueError):
+    """Two spaces have no parameter in common."""
+
+
 def index_of(parameter: Categorical, choice: Any) -> int | None:
     """Return the number of a choice; None where there is no such choice."""
     try:

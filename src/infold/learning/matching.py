@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from infold.learning.axes import Axis
-from infold.learning.kinds import HERE, check_kind, hull, inferred, typed_value
+from infold.learning.kinds import HERE, NothingShared, check_kind, hull, inferred, typed_value
 from infold.learning.lessons import Run
 from infold.learning.sources import Source
 from infold.space import Bool, Categorical, Float, Int, Parameter, Space
@@ -113,14 +113,16 @@ def _check_shared(sources: Sequence[Source], space: Space | None) -> None:
         owner = sources[0].name if len(sources) == 2 else "the others"
     for source in sources if space is not None else sources[1:]:
         if source.parameters and known and not known & set(source.parameters):
-            raise ValueError(nothing_shared(source.name, source.parameters, owner, known))
+            raise nothing_shared(source.name, source.parameters, owner, known)
         if space is None:
             known |= set(source.parameters)
 
 
-def nothing_shared(name: str, has: Iterable[str], owner: str, known: Iterable[str]) -> str:
-    """Return the words that say that two have no parameter in common."""
-    return (
+def nothing_shared(
+    name: str, has: Iterable[str], owner: str, known: Iterable[str]
+) -> NothingShared:
+    """Return the error that says that two have no parameter in common."""
+    return NothingShared(
         f"{name} has no parameter in common with {owner}: it has {_few(has)}; "
         f"expected some of {_few(known)}"
     )

@@ -34,7 +34,7 @@ def seen_from(lessons: Lessons, family: Space, space: Space, *, name: str) -> Le
         if parameter_name in known:
             check_kind(parameter_name, name, known[parameter_name], HERE, parameter)
     if not any(not known[parameter_name].fixed for parameter_name in shared):
-        raise ValueError(nothing_shared(name, known, HERE, space.parameters))
+        raise nothing_shared(name, known, HERE, space.parameters)
     starts = _starts(known)
     held = np.full(lessons.dimension, 0.5)
     links = [
