@@ -16,6 +16,10 @@ HERE = "the new run"
 """What errors call the run that learns from others."""
 
 
+MISSING = object()
+"""Stands for the value of a parameter that a point lacks; None may be a choice."""
+
+
 class NothingShared(ValueError):
     """Two spaces have no parameter in common."""
 
@@ -84,8 +88,8 @@ def _truth(cell: Any) -> bool | None:
 def typed_value(name: str, cell: Any, leading: Parameter, source: str) -> Any:
     """Return a value of a table as the kind that the parameter has elsewhere."""
     problem = f"{source}: {name} = {_checks.shown(cell)}: expected"
-    if cell is None:
-        return None
+    if cell is MISSING:
+        return cell
     if isinstance(leading, Bool):
         truth = _truth(cell)
         if truth is None:

@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from infold.learning.axes import Axis
-from infold.learning.kinds import HERE, NothingShared, check_kind, hull, inferred, typed_value
+from infold.learning.kinds import (
+    HERE,
+    MISSING,
+    NothingShared,
+    check_kind,
+    hull,
+    inferred,
+    typed_value,
+)
 from infold.learning.lessons import Run
 from infold.learning.sources import Source
 from infold.space import Bool, Categorical, Float, Int, Parameter, Space
@@ -146,7 +154,8 @@ def _joined(
         name: name of the parameter.
         given: what the new run has, and whose it is.
         sources: the earlier runs.
-        columns: for each source, values by the names of parameters; None where a point lacks one.
+        columns: for each source, values by the names of parameters; `MISSING` where a point lacks
+            one.
     """
     typed = list(given)
     for source in sources:
@@ -164,11 +173,11 @@ def _joined(
     for source, column in zip(sources, columns, strict=True):
         if name not in source.parameters:
             continue
-        values = [point.get(name) for point in source.points]
+        values = [point.get(name, MISSING) for point in source.points]
         if source.parameters[name] is None:
             values = [typed_value(name, v, leading, source.name) for v in values]
         column[name] = values
-        seen.extend(value for value in values if value is not None)
+        seen.extend(value for value in values if value is not MISSING)
     return hull(leading, [parameter for _, parameter in typed], seen, name)
 
 
@@ -196,8 +205,8 @@ def places_of(
     places = np.tile(fill, (count, 1))
     if values is None or parameter.fixed:
         return places
-    there = np.array([value is not None for value in values], dtype=bool)
-    present = [value for value in values if value is not None]
+    there = np.array([value is not MISSING for value in values], dtype=bool)
+    present = [value for value in values if value is not MISSING]
     if not present:
         return places
     if isinstance(parameter, Float | Int):

@@ -152,7 +152,7 @@ def _points(x: Any, label: str) -> tuple[list[dict[str, Any]], bool]:
 
 def _check_cells(cells: Any, label: str) -> None:
     for j, cell in enumerate(cells):
-        if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
+        if isinstance(cell, float) and not math.isfinite(cell):
             raise ValueError(f"{label}[{j}] = {cell}: expected finite numbers")
 
 
