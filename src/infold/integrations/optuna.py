@@ -17,7 +17,7 @@ import numpy as np
 from infold import _checks, methods
 from infold.history import History
 from infold.learning.kinds import NothingShared
-from infold.learning.learned import Learned, learn
+from infold.learning.learned import Learned, NothingToLearn, learn
 from infold.learning.lessons import Lessons
 from infold.methods import Method, RandomSearch
 from infold.space import Space
@@ -366,7 +366,10 @@ def _learned(earlier: Any, search_space: Mapping[str, BaseDistribution] | None) 
     if search_space is not None:
         modelled = {n: user_parameter(d) for n, d in search_space.items() if can_model(n, d)}
         space = Space(modelled) if modelled else None
-    learned = learn(earlier, space=space)
+    try:
+        learned = learn(earlier, space=space)
+    except NothingToLearn:  # which the log says
+        return None
     return None if learned.lessons.empty else learned
 
 

@@ -26,6 +26,10 @@ _SHOWN = 8  # parameters that a printed text names
 _log = logging.getLogger(__name__)
 
 
+class NothingToLearn(ValueError):
+    """No source can teach anything."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Learned:
     """What earlier runs teach, about parameters by name."""
@@ -229,7 +233,7 @@ def learn(
     useful = _useful(runs)
     if not useful:
         if new is None:
-            raise ValueError("earlier holds no run with values that differ, and no designs")
+            raise NothingToLearn("earlier holds no run with values that differ, and no designs")
         return Learned(space=new, lessons=Lessons.none(new.dimension))
     family = family_of(useful, space=new, direction=direction)
     with _shown(progress, len(useful)) as told:
@@ -307,7 +311,7 @@ def _shown(progress: bool | Progress, n_sources: int) -> Iterator[Progress | Non
     if callable(progress):
         yield progress
     elif not progress:
-        _log.info("learning from %d earlier runs", n_sources)
+        _log.info("learning from %s", _count(n_sources, "earlier run"))
         yield None
     else:
         from infold.report.learning import LearningProgress
