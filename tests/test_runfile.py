@@ -247,7 +247,7 @@ def test_file_that_another_hand_changed_is_written_anew(tmp_path):
     [
         ("somebody's notes", "is not a run file of infold and is not overwritten"),
         ('{"format": "notes"}\n', "is not a run file of infold and is not overwritten"),
-        ('{"format": "infold-run", "version": 3}\n{"a": 1}\n', "has version 3 and is not overwr"),
+        ('{"format": "infold-run", "version": 4}\n{"a": 1}\n', "has version 4 and is not overwr"),
         ('{"format": "infold-run", "version": 2, "me', "is not a run file of infold and is not"),
         ("\n", "is not a run file of infold and is not overwritten"),
     ],

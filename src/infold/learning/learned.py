@@ -206,8 +206,8 @@ def learn(
             (storage URL, study name); pairs of arrays (X, y); arrays and tables of designs without
             values. Parameters are matched by name, those without names by number.
         space: parameters of the run to come, as for `Optimizer`; default those of the runs.
-        n_features: number of shared features, or "auto" for as many as predict runs best that are
-            left out.
+        n_features: number of shared features, 0 for none, or "auto" for as many as predict runs
+            best that are left out.
         seed: seed of every random choice.
         direction: "minimize" or "maximize", for values whose source does not say, such as arrays.
         progress: whether to show a progress bar; or a function that is told the part done, from 0
@@ -217,7 +217,7 @@ def learn(
         What was learned: print it, `save` it, or give it to another run as `earlier`.
     """
     if n_features != "auto":
-        n_features = _checks.at_least("n_features", n_features, 1)
+        n_features = _checks.at_least("n_features", n_features, 0)
     seed = _checks.at_least("seed", seed, 0)
     _checks.one_of("direction", direction, ("minimize", "maximize"))
     new = None if space is None else Space.of(space)
