@@ -1,13 +1,28 @@
 """What is learned from earlier runs, one part after the other."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Float
 
+from infold import _checks
+from infold._precision import float64
 from infold.history import Rounding
-from infold.learning.lessons import Lessons, Progress, Run
+from infold.learning import points, shared
+from infold.learning.lessons import Evidence, FeatureMap, Lessons, Metric, Progress, Run
+from infold.learning.shared import RunsData
+
+_MOST_RUNS = 30  # learned from: more cost time in proportion
+_MOST_ROWS = 128  # evaluations of each, a bucket of padded sizes
+_FEWEST_ROWS = 5  # evaluations that differ, below which a run says nothing of lengthscales
+_MOST_FEATURES = 20
+_FIRST_ROWS = (20, 60)  # evaluations of a run left out that it is predicted from and scored on
+_NUMBERS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # of features that are compared
 
 
+@float64
 def learn(
     runs: Sequence[Run],
     *,
@@ -26,13 +41,151 @@ def learn(
                 f"x of {run.name} has shape {run.x.shape}: expected {dimension} columns, "
                 f"as x of {runs[0].name} has"
             )
+    if n_features != "auto":
+        n_features = min(_checks.at_least("n_features", n_features, 0), dimension)
+    told = progress or (lambda done, what: None)
     valued = [run for run in runs if run.y is not None and np.any(np.isfinite(run.y))]
-    if not valued:
-        return Lessons.none(dimension)
-    return Lessons(
-        dimension=dimension,
-        points=np.stack([run.x[np.nanargmin(run.y)] for run in valued if run.y is not None]),
-        centre=np.mean([run.x[np.nanargmin(run.y)] for run in valued if run.y is not None], axis=0),
-        n_runs=len(valued),
-        n_evaluations=sum(len(run.x) for run in valued),
+    found = Lessons.none(dimension)
+    if valued:
+        good, centre = points.good_points(valued, rounding)
+        found = replace(
+            found,
+            points=good,
+            centre=centre,
+            n_runs=len(valued),
+            n_evaluations=sum(len(run.x) for run in valued),
+        )
+    usable = [_without_failures(run) for run in valued]
+    usable = [(x, y) for x, y in usable if len(np.unique(y)) >= _FEWEST_ROWS]
+    if len(usable) > _MOST_RUNS:
+        chosen = np.random.default_rng([seed, 15]).permutation(len(usable))[:_MOST_RUNS]
+        usable = [usable[i] for i in np.sort(chosen)]
+    if usable:
+        data = shared.make_data(usable, _MOST_ROWS)
+        found = _from_values(found, data, n_features, told)
+    told(1.0, "done")
+    return found
+
+
+def _without_failures(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inputs and values of a run, failed evaluations at its worst value."""
+    assert run.y is not None
+    return run.x, np.where(np.isfinite(run.y), run.y, np.nanmax(run.y))
+
+
+def _from_values(
+    found: Lessons, data: RunsData, n_features: int | str, told: Progress
+) -> Lessons:
+    """Return the lessons with what values teach: metric, features, evidence."""
+    n_runs = len(data.y)
+    n_folds = 0 if n_runs < 2 else min(n_runs, 3)
+    steps = 1.0 / (n_folds + 1)
+    most = min(_MOST_FEATURES, found.dimension)
+    folds = []
+    for fold in range(n_folds):
+        told(steps * fold, f"leaving runs out, part {fold + 1} of {n_folds}")
+        held = np.arange(n_runs) % n_folds == fold
+        folds.append(_scores(data, held, most if n_features != 0 else 0))
+    told(steps * n_folds, "learning from all runs")
+    evidence = Evidence()
+    count = 0 if n_features == "auto" else int(n_features)
+    if folds:
+        table = np.concatenate(folds)  # runs x (scratch, metric, 1, 2, ... features)
+        evidence, best = _summary(table, most)
+        count = best if n_features == "auto" else count
+    metric, weights = _shared_maps(data, count, most, full=True)
+    return replace(
+        found,
+        metric=Metric(log_lengthscale=metric, known=np.ones(found.dimension, dtype=bool)),
+        features=None if weights is None else FeatureMap(weights=weights),
+        evidence=evidence,
     )
+
+
+def _shared_maps(
+    data: RunsData, count: int, most: int, *, full: bool
+) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, "d D"] | None]:
+    """Return log lengthscales, and weights of so many features; None where none is wanted."""
+    dimension = np.shape(data.x)[2]
+    trained = shared.fit(
+        data, shared.initial_metric(dimension), iterations=100 if full else 40
+    )
+    metric = trained.flat[:dimension]
+    if not count:
+        return metric, None
+    moments = shared.gradient_moments(trained.flat, data)
+    weight = np.asarray(data.weight)[:, None, None]
+    _, vectors = np.linalg.eigh(np.sum(weight * moments, axis=0))
+    start = 0.5 * vectors[:, ::-1][:, :most].T
+    weights = shared.fit(data, start, iterations=150 if full else 80).flat[: start.size]
+    weights = _truncated(weights.reshape(start.shape), count)
+    if full and count < most:
+        again = shared.fit(data, weights, iterations=50)
+        weights = _truncated(again.flat[: weights.size].reshape(weights.shape), count)
+    return metric, weights
+
+
+def _truncated(weights: Float[np.ndarray, "d D"], count: int) -> Float[np.ndarray, "e D"]:
+    """Return the `count` most important features."""
+    _, values, rows = np.linalg.svd(weights, full_matrices=False)
+    return values[:count, None] * rows[:count]
+
+
+def _scores(
+    data: RunsData, held: Float[np.ndarray, " T"], most: int
+) -> Float[np.ndarray, "h 2+k"]:
+    """Return how well runs are predicted that were left out: scratch, metric, features."""
+    kept = data._replace(weight=np.where(held, 0.0, 1.0))
+    metric, weights = _shared_maps(kept, most, most, full=False)
+    out = RunsData(*(np.asarray(part)[held] for part in data))
+    scores = np.zeros((int(np.sum(held)), 2 + len(_NUMBERS)))
+    scores[:, 2:] = np.nan
+    for rows in _FIRST_ROWS:
+        first = shared.first_rows(out, rows)
+        scores[:, 0] += _from_scratch(first) / len(_FIRST_ROWS)
+        scores[:, 1] += _with_map(first, metric) / len(_FIRST_ROWS)
+    if weights is not None:
+        for column, number in enumerate(_NUMBERS):
+            if number <= most:
+                scores[:, 2 + column] = np.mean(
+                    [
+                        _with_map(shared.first_rows(out, rows), _truncated(weights, number))
+                        for rows in _FIRST_ROWS
+                    ],
+                    axis=0,
+                )
+    return scores
+
+
+def _with_map(data: RunsData, shared_map: np.ndarray) -> Float[np.ndarray, " T"]:
+    trained = shared.fit(data, shared_map, held=True, iterations=20)
+    return shared.log_densities(data, trained)
+
+
+def _from_scratch(data: RunsData) -> Float[np.ndarray, " T"]:
+    """Return the scores of a GP whose lengthscales every run learns for itself."""
+    scores = []
+    for run in range(len(data.y)):
+        alone = RunsData(*(np.asarray(part)[run : run + 1] for part in data))
+        trained = shared.fit(alone, shared.initial_metric(alone.x.shape[2]), iterations=30)
+        scores.append(shared.log_densities(alone, trained)[0])
+    return np.array(scores)
+
+
+def _summary(table: Float[np.ndarray, "T 2+k"], most: int) -> tuple[Evidence, int]:
+    """Return the evidence, and how many features predict better than the metric, 0 for none."""
+    means = np.mean(table, axis=0)
+    features = {
+        number: float(means[2 + column])
+        for column, number in enumerate(_NUMBERS)
+        if number <= most and math.isfinite(means[2 + column])
+    }
+    evidence = Evidence(
+        scratch=float(means[0]), metric=float(means[1]), features=features, n_runs=len(table)
+    )
+    if not features:
+        return evidence, 0
+    best = max(features, key=lambda number: features[number])
+    gain = table[:, 2 + _NUMBERS.index(best)] - np.maximum(table[:, 0], table[:, 1])
+    error = np.std(gain) / math.sqrt(max(len(gain) - 1, 1))
+    return evidence, best if np.mean(gain) > error else 0
