@@ -7,12 +7,18 @@ import numpy as np
 import optuna
 import pytest
 from optuna.distributions import FloatDistribution
+from tests.learning.made import learn_cheaply
 
 import infold
 from infold.integrations.optuna import InfoldSampler
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 NAMES = [f"x{i}" for i in range(4)]
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch):
+    monkeypatch.setattr("infold.learning.learned.learn_in_cube", learn_cheaply)
 
 
 def objective(trial: optuna.Trial, high: float = 1.0) -> float:

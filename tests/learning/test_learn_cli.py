@@ -2,7 +2,8 @@
 
 import json
 
-from tests.learning.made import MIXED, saved
+import pytest
+from tests.learning.made import MIXED, learn_cheaply, saved
 from typer.testing import CliRunner
 
 from infold import Learned, Optimizer
@@ -21,6 +22,11 @@ low = 0.0
 high = 2.0
 """
 OBJECTIVE = "def f(p):\n    return (p['x0'] - 0.3) ** 2 + p['x1'] ** 2\n"
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch):
+    monkeypatch.setattr("infold.learning.learned.learn_in_cube", learn_cheaply)
 
 
 def test_learn_writes_a_file_and_says_what_it_found(tmp_path):

@@ -73,9 +73,7 @@ def _without_failures(run: Run) -> tuple[np.ndarray, np.ndarray]:
     return run.x, np.where(np.isfinite(run.y), run.y, np.nanmax(run.y))
 
 
-def _from_values(
-    found: Lessons, data: RunsData, n_features: int | str, told: Progress
-) -> Lessons:
+def _from_values(found: Lessons, data: RunsData, n_features: int | str, told: Progress) -> Lessons:
     """Return the lessons with what values teach: metric, features, evidence."""
     n_runs = len(data.y)
     n_folds = 0 if n_runs < 2 else min(n_runs, 3)
@@ -107,9 +105,7 @@ def _shared_maps(
 ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, "d D"] | None]:
     """Return log lengthscales, and weights of so many features; None where none is wanted."""
     dimension = np.shape(data.x)[2]
-    trained = shared.fit(
-        data, shared.initial_metric(dimension), iterations=100 if full else 40
-    )
+    trained = shared.fit(data, shared.initial_metric(dimension), iterations=100 if full else 40)
     metric = trained.flat[:dimension]
     if not count:
         return metric, None
@@ -131,9 +127,7 @@ def _truncated(weights: Float[np.ndarray, "d D"], count: int) -> Float[np.ndarra
     return values[:count, None] * rows[:count]
 
 
-def _scores(
-    data: RunsData, held: Float[np.ndarray, " T"], most: int
-) -> Float[np.ndarray, "h 2+k"]:
+def _scores(data: RunsData, held: Float[np.ndarray, " T"], most: int) -> Float[np.ndarray, "h 2+k"]:
     """Return how well runs are predicted that were left out: scratch, metric, features."""
     kept = data._replace(weight=np.where(held, 0.0, 1.0))
     metric, weights = _shared_maps(kept, most, most, full=False)
