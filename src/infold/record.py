@@ -95,7 +95,8 @@ class Evaluation(_Proposed):
     proposed_by: str
     """Who proposed the point: `design`, `user`, or a method, as in `mgpc` or `mgpc/random`.
 
-    What follows the slash is the part of the method that chose the point. It ends in `replaced`
+    What follows the slash is the part of the method that chose the point; behind `design`, that
+    earlier runs taught it. It ends in `replaced`
     where the choice was known already and a random point took its place. `unknown` stands in runs
     that an older infold wrote.
     """

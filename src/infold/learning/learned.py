@@ -23,6 +23,7 @@ FORMAT = "infold-lessons"
 VERSION = 1
 _KIND = "a file of lessons of infold"
 _SHOWN = 8  # parameters that a printed text names
+_MOST = 0.99  # share of the features' squared weights that the important ones have
 _log = logging.getLogger(__name__)
 
 
@@ -103,8 +104,7 @@ class Learned:
             more = f", and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
             yield "parameters that matter most", listed + more
         if lessons.n_runs:
-            found = f"{self.n_features} of {lessons.dimension} dimensions"
-            yield "shared features", found if self.n_features else "none that predict better"
+            yield "shared features", self._features
         if lessons.manifold is not None:
             count = lessons.manifold.z.shape[1]
             yield "designs", f"of a kind that {_count(count, 'number')} describe"
@@ -112,6 +112,17 @@ class Learned:
             yield "points to begin with", str(len(lessons.points))
         if lessons.n_runs:
             yield "prediction of a run not seen", self._prediction
+
+    @property
+    def _features(self) -> str:
+        if self.lessons.features is None:
+            return "none that predict better"
+        text = f"{self.n_features} of {self.lessons.dimension} dimensions"
+        shares = np.sum(self.lessons.features.weights**2, axis=1)
+        n_most = int(np.searchsorted(np.cumsum(shares), _MOST * np.sum(shares))) + 1
+        if n_most >= self.n_features:
+            return text
+        return f"{text}, {n_most} of which make {_MOST:.0%} of the differences"
 
     @property
     def _prediction(self) -> str:
