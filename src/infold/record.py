@@ -95,10 +95,9 @@ class Evaluation(_Proposed):
     proposed_by: str
     """Who proposed the point: `design`, `user`, or a method, as in `mgpc` or `mgpc/random`.
 
-    What follows the slash is the part of the method that chose the point; behind `design`, that
-    earlier runs taught it. It ends in `replaced`
-    where the choice was known already and a random point took its place. `unknown` stands in runs
-    that an older infold wrote.
+    What follows the slash is the part of the method that chose the point, or behind `design` that
+    earlier runs taught it. It ends in `replaced` where the choice was known already and a random
+    point took its place. `unknown` stands in runs that an older infold wrote.
     """
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     """What the method said about the point when it proposed it."""
