@@ -9,7 +9,7 @@ model was fitted to: a flexible model always finds those likely.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -24,6 +24,15 @@ from infold.models.base import (
     log_densities,
 )
 from infold.record import History
+
+
+@runtime_checkable
+class Conditional(Protocol):
+    """A model that takes part only where it knows something."""
+
+    def applies(self, history: History) -> bool:
+        """Tell whether it can be fitted to this history."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +55,8 @@ class Team:
         states: State = {}
         trouble: Exception | None = None
         for name, model in zip(self.names, self.models, strict=True):
+            if isinstance(model, Conditional) and not model.applies(history):
+                continue
             try:
                 fitted = model.fit(history, key, kept_state(state, name))
             except (FloatingPointError, np.linalg.LinAlgError) as error:
