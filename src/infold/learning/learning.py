@@ -1,6 +1,7 @@
 """What is learned from earlier runs, one part after the other."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,10 +16,14 @@ from infold.learning.lessons import Evidence, FeatureMap, Lessons, Metric, Progr
 from infold.learning.shared import RunsData
 
 _MOST_RUNS = 30  # learned from: more cost time in proportion
-_MOST_ROWS = 128  # evaluations of each, a bucket of padded sizes
+_MOST_ROWS = 192  # evaluations of each, a bucket of padded sizes
 _FEWEST_ROWS = 5  # evaluations that differ, below which a run says nothing of lengthscales
 _MOST_FEATURES = 20
-_FIRST_ROWS = (20, 60)  # evaluations of a run left out that it is predicted from and scored on
+_FIRST_WEIGHT = 2.0  # inverse lengthscale of features before training
+_FIRST_ROWS = (25, 75, 150)  # first evaluations of a run left out, a fifth of which is predicted
+_AS_GOOD = 0.03  # log density of a value: nobody notices
+_MOST_FOLDS = 4
+_MOST_HELD = 2  # runs left out at once: features are not found with many runs fewer
 _NUMBERS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # of features that are compared
 
 
@@ -73,17 +78,20 @@ def _without_failures(run: Run) -> tuple[np.ndarray, np.ndarray]:
     return run.x, np.where(np.isfinite(run.y), run.y, np.nanmax(run.y))
 
 
-def _from_values(found: Lessons, data: RunsData, n_features: int | str, told: Progress) -> Lessons:
+def _from_values(
+    found: Lessons, data: RunsData, n_features: int | str, told: Progress
+) -> Lessons:
     """Return the lessons with what values teach: metric, features, evidence."""
     n_runs = len(data.y)
-    n_folds = 0 if n_runs < 2 else min(n_runs, 3)
+    n_folds = 0 if n_runs < 2 else min(n_runs, _MOST_FOLDS)
+    n_held = min(-(-n_runs // _MOST_FOLDS), _MOST_HELD)
     steps = 1.0 / (n_folds + 1)
     most = min(_MOST_FEATURES, found.dimension)
     folds = []
     for fold in range(n_folds):
         told(steps * fold, f"leaving runs out, part {fold + 1} of {n_folds}")
-        held = np.arange(n_runs) % n_folds == fold
-        folds.append(_scores(data, held, most if n_features != 0 else 0))
+        held = np.isin(np.arange(n_runs), np.arange(fold, n_runs, n_folds)[:n_held])
+        folds.append(_scores(data, held, n_held, most if n_features != 0 else 0))
     told(steps * n_folds, "learning from all runs")
     evidence = Evidence()
     count = 0 if n_features == "auto" else int(n_features)
@@ -105,19 +113,21 @@ def _shared_maps(
 ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, "d D"] | None]:
     """Return log lengthscales, and weights of so many features; None where none is wanted."""
     dimension = np.shape(data.x)[2]
-    trained = shared.fit(data, shared.initial_metric(dimension), iterations=100 if full else 40)
+    trained = shared.fit(
+        data, shared.initial_metric(dimension), iterations=100 if full else 40
+    )
     metric = trained.flat[:dimension]
     if not count:
         return metric, None
     moments = shared.gradient_moments(trained.flat, data)
     weight = np.asarray(data.weight)[:, None, None]
     _, vectors = np.linalg.eigh(np.sum(weight * moments, axis=0))
-    start = 0.5 * vectors[:, ::-1][:, :most].T
-    weights = shared.fit(data, start, iterations=150 if full else 80).flat[: start.size]
+    start = _FIRST_WEIGHT * vectors[:, ::-1][:, :most].T
+    weights = shared.fit(data, start, iterations=150 if full else 100).flat[: start.size]
     weights = _truncated(weights.reshape(start.shape), count)
     if full and count < most:
-        again = shared.fit(data, weights, iterations=50)
-        weights = _truncated(again.flat[: weights.size].reshape(weights.shape), count)
+        again = shared.fit(data, _padded(weights, most), iterations=50)
+        weights = _truncated(again.flat[: start.size].reshape(start.shape), count)
     return metric, weights
 
 
@@ -127,47 +137,55 @@ def _truncated(weights: Float[np.ndarray, "d D"], count: int) -> Float[np.ndarra
     return values[:count, None] * rows[:count]
 
 
-def _scores(data: RunsData, held: Float[np.ndarray, " T"], most: int) -> Float[np.ndarray, "h 2+k"]:
+def _padded(weights: Float[np.ndarray, "d D"], most: int) -> Float[np.ndarray, "m D"]:
+    """Return the weights with features that see nothing: one compiled program serves all."""
+    return np.concatenate([weights, np.zeros((most - len(weights), weights.shape[1]))])
+
+
+def _scores(
+    data: RunsData, held: Float[np.ndarray, " T"], n_held: int, most: int
+) -> Float[np.ndarray, "h 2+k"]:
     """Return how well runs are predicted that were left out: scratch, metric, features."""
     kept = data._replace(weight=np.where(held, 0.0, 1.0))
     metric, weights = _shared_maps(kept, most, most, full=False)
-    out = RunsData(*(np.asarray(part)[held] for part in data))
-    scores = np.zeros((int(np.sum(held)), 2 + len(_NUMBERS)))
-    scores[:, 2:] = np.nan
-    for rows in _FIRST_ROWS:
-        first = shared.first_rows(out, rows)
-        scores[:, 0] += _from_scratch(first) / len(_FIRST_ROWS)
-        scores[:, 1] += _with_map(first, metric) / len(_FIRST_ROWS)
-    if weights is not None:
+    rows = np.flatnonzero(held)
+    count = len(rows)
+    rows = np.resize(rows, n_held)  # the same number in every fold, for the compiled programs
+    out = RunsData(*(np.asarray(part)[rows] for part in data))
+    scores = np.full((len(_FIRST_ROWS), n_held, 2 + len(_NUMBERS)), np.nan)
+    for of_rows, n_first in zip(scores, _FIRST_ROWS, strict=True):
+        first, later = shared.split(out, n_first, n_first // 5, np.random.default_rng(n_first))
+        of_rows[:, 0] = _from_scratch(first, later)
+        of_rows[:, 1] = _with_map(first, later, metric)
         for column, number in enumerate(_NUMBERS):
-            if number <= most:
-                scores[:, 2 + column] = np.mean(
-                    [
-                        _with_map(shared.first_rows(out, rows), _truncated(weights, number))
-                        for rows in _FIRST_ROWS
-                    ],
-                    axis=0,
-                )
-    return scores
+            if weights is not None and number <= most:
+                truncated = _padded(_truncated(weights, number), most)
+                of_rows[:, 2 + column] = _with_map(first, later, truncated)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a run that is too short to say
+        return np.nanmean(scores, axis=0)[:count]
 
 
-def _with_map(data: RunsData, shared_map: np.ndarray) -> Float[np.ndarray, " T"]:
+def _with_map(data: RunsData, later: RunsData, shared_map: np.ndarray) -> np.ndarray:
     trained = shared.fit(data, shared_map, held=True, iterations=20)
-    return shared.log_densities(data, trained)
+    return shared.log_densities(data, trained, later)
 
 
-def _from_scratch(data: RunsData) -> Float[np.ndarray, " T"]:
+def _from_scratch(data: RunsData, later: RunsData) -> Float[np.ndarray, " T"]:
     """Return the scores of a GP whose lengthscales every run learns for itself."""
     scores = []
     for run in range(len(data.y)):
-        alone = RunsData(*(np.asarray(part)[run : run + 1] for part in data))
+        alone, rest = (RunsData(*(np.asarray(p)[run : run + 1] for p in d)) for d in (data, later))
         trained = shared.fit(alone, shared.initial_metric(alone.x.shape[2]), iterations=30)
-        scores.append(shared.log_densities(alone, trained)[0])
+        scores.append(shared.log_densities(alone, trained, rest)[0])
     return np.array(scores)
 
 
 def _summary(table: Float[np.ndarray, "T 2+k"], most: int) -> tuple[Evidence, int]:
     """Return the evidence, and how many features predict better than the metric, 0 for none."""
+    table = table[np.all(np.isfinite(table[:, :2]), axis=1)]
+    if not len(table):
+        return Evidence(), 0
     means = np.mean(table, axis=0)
     features = {
         number: float(means[2 + column])
@@ -180,6 +198,17 @@ def _summary(table: Float[np.ndarray, "T 2+k"], most: int) -> tuple[Evidence, in
     if not features:
         return evidence, 0
     best = max(features, key=lambda number: features[number])
-    gain = table[:, 2 + _NUMBERS.index(best)] - np.maximum(table[:, 0], table[:, 1])
-    error = np.std(gain) / math.sqrt(max(len(gain) - 1, 1))
-    return evidence, best if np.mean(gain) > error else 0
+    of_best = table[:, 2 + _NUMBERS.index(best)]
+    if not _is_more(of_best, np.maximum(table[:, 0], table[:, 1])):
+        return evidence, 0
+    # The fewest that predict as well as the best, as far as these runs can tell.
+    for number in sorted(features):
+        if not _is_more(of_best, table[:, 2 + _NUMBERS.index(number)] + _AS_GOOD):
+            return evidence, number
+    return evidence, best
+
+
+def _is_more(a: Float[np.ndarray, " T"], b: Float[np.ndarray, " T"]) -> bool:
+    """Tell whether a is above b by more than a standard error of their mean difference."""
+    gain = a - b
+    return bool(np.mean(gain) > np.std(gain) / math.sqrt(max(len(gain) - 1, 1)))

@@ -63,6 +63,11 @@ class FeatureMap:
     weights: Float[np.ndarray, "d D"]
     """A: the kernel of a response surface sees A x, with lengthscale 1 along each feature."""
 
+    @property
+    def number(self) -> int:
+        """Number of features, d."""
+        return len(self.weights)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Manifold:

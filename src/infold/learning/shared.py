@@ -28,11 +28,13 @@ from infold.gp import exact, kernels, padding
 from infold.gp.outputs import PowerTransform, without_outliers
 from infold.gp.training import Start, Trained, differentiate, train
 
-_NOISE = (-7.0, 2.0)  # location and deviation of the normal priors on logarithms
+_NOISE = (-9.0, 3.0)  # location and deviation of the normal priors on logarithms
 _VARIANCE = (0.0, 1.0)
 _SCALE = (0.0, 0.5)
 _LEAST_NOISE = math.log(1e-8)
-WEIGHT_DEVIATION = 0.2  # of the normal prior on the weights of features
+WEIGHT_DEVIATION = 1.0  # of the normal prior on the weights of features
+_METRIC = "metric"  # names of starts
+_FEATURES = "features"
 _OWN = 3  # parameters that each run has for itself
 
 
@@ -75,16 +77,32 @@ def make_data(runs: Sequence[tuple[np.ndarray, np.ndarray]], most: int) -> RunsD
     )
 
 
-def first_rows(data: RunsData, count: int) -> RunsData:
-    """Return the first `count` evaluations of each run, values standardized among themselves."""
-    size = padding.bucket_size(count)
-    mask = np.asarray(data.mask)[:, :size] & (np.arange(size) < count)
-    y = np.where(mask, np.asarray(data.y)[:, :size], 0.0)
-    n = np.sum(mask, axis=1, keepdims=True)
-    mean = np.sum(y, axis=1, keepdims=True) / n
-    deviation = np.sqrt(np.sum(np.where(mask, y - mean, 0.0) ** 2, axis=1, keepdims=True) / n)
-    y = np.where(mask, (y - mean) / np.where(deviation > 1e-12, deviation, 1.0), 0.0)
-    return RunsData(np.asarray(data.x)[:, :size], y, mask, data.weight)
+def split(
+    data: RunsData, count: int, later: int, rng: np.random.Generator
+) -> tuple[RunsData, RunsData]:
+    """Return the first `count` evaluations of each run in two parts, the second of `later`.
+
+    Which evaluations belong to the second is drawn. Values are standardized by the first part.
+    """
+    y = np.asarray(data.y)
+    mask = np.asarray(data.mask)
+    order = rng.permutation(min(count, y.shape[1]))
+    later = min(later, len(order) - 1)
+    first = np.zeros_like(mask)
+    first[:, order[later:]] = mask[:, order[later:]]
+    n = np.maximum(np.sum(first, axis=1, keepdims=True), 1)
+    mean = np.sum(np.where(first, y, 0.0), axis=1, keepdims=True) / n
+    deviation = np.sqrt(np.sum(np.where(first, y - mean, 0.0) ** 2, axis=1, keepdims=True) / n)
+    standardized = (y - mean) / np.where(deviation > 1e-12, deviation, 1.0)
+
+    def part(rows: np.ndarray) -> RunsData:
+        size = padding.bucket_size(len(rows))
+        kept = mask[:, np.resize(rows, size)] & padding.row_mask(len(rows), size)
+        rows = np.resize(rows, size)
+        values = np.where(kept, standardized[:, rows], 0.0)
+        return RunsData(np.asarray(data.x)[:, rows], values, kept, data.weight)
+
+    return part(order[later:]), part(order[:later])
 
 
 def unflatten(d: int, dimension: int, flat: Float[Array, " p"]) -> Shared:
@@ -174,7 +192,9 @@ def fit(
     if held:
         lower[: shared.size] = upper[: shared.size] = shared.ravel()
     return train(
-        lambda flat: evaluate(d, flat, data), [Start("fresh", start, iterations)], (lower, upper)
+        lambda flat: evaluate(d, flat, data),
+        [Start(_FEATURES if d else _METRIC, start, iterations)],
+        (lower, upper),
     )
 
 
@@ -216,12 +236,41 @@ def gradient_moments(flat: np.ndarray, data: RunsData) -> Float[np.ndarray, "T D
     return moments / np.maximum(traces, 1e-300)[:, None, None]
 
 
-def log_densities(data: RunsData, trained: Trained) -> Float[np.ndarray, " T"]:
-    """Return the mean log density of each run's values given all others of it, standardized."""
-    posteriors = trained.posterior
-    mean, variance = jax.vmap(functools.partial(exact.leave_one_out, fit_mean=True))(
-        posteriors, jnp.asarray(data.y), jnp.asarray(data.mask)
-    )
+_LEAST_DENSITY = -10.0  # of one value: a single surprise must not decide
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _predict(
+    d: int, flat: Array, data: RunsData, posteriors: exact.ScalarPosterior, x: Array
+) -> tuple[Array, Array]:
+    shared, noise, variance, scale = unflatten(d, data.x.shape[2], flat)
+
+    def of_run(run: tuple) -> tuple[Array, Array]:
+        noise, variance, scale, x, known, mask, posterior = run
+        a = _seen(shared, x) * jnp.exp(-scale)
+        b = _seen(shared, known) * jnp.exp(-scale)
+        k = kernels.covariance("matern52", a, b, jnp.ones(a.shape[1]))
+        k = jnp.exp(variance) * jnp.where(mask, k, 0.0)
+        mean, spread = exact.predict(posterior, k, jnp.exp(variance))
+        return mean, spread + jnp.exp(noise)
+
+    return jax.lax.map(of_run, (noise, variance, scale, x, data.x, data.mask, posteriors))
+
+
+def log_densities(data: RunsData, trained: Trained, later: RunsData) -> Float[np.ndarray, " T"]:
+    """Return the mean log density of later values of each run; NaN where there are none.
+
+    Args:
+        data: what the model was trained on.
+        trained: the parameters.
+        later: values to predict, standardized like those of `data`.
+    """
+    n_runs, _, dimension = np.shape(data.x)
+    d = (len(trained.flat) - _OWN * n_runs) // dimension
+    d = 0 if d == 1 and trained.start == _METRIC else d
+    mean, variance = _predict(d, trained.flat, data, trained.posterior, later.x)
     mean, variance = np.asarray(mean), np.asarray(variance)
-    density = -0.5 * ((data.y - mean) ** 2 / variance + np.log(2.0 * np.pi * variance))
-    return np.sum(np.where(data.mask, density, 0.0), axis=1) / np.sum(data.mask, axis=1)
+    density = -0.5 * ((later.y - mean) ** 2 / variance + np.log(2.0 * np.pi * variance))
+    density = np.where(later.mask, np.maximum(density, _LEAST_DENSITY), 0.0)
+    count = np.sum(later.mask, axis=1)
+    return np.where(count > 0, np.sum(density, axis=1) / np.maximum(count, 1), np.nan)
