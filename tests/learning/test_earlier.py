@@ -273,3 +273,15 @@ def test_learning_says_so(caplog, capsys):
         [told(seed=i) for i in range(2)], progress=lambda part, doing: told_parts.append(part)
     )
     assert all(0.0 <= part <= 1.0 for part in told_parts)
+
+
+def test_reports_say_which_points_came_from_earlier_runs(tmp_path):
+    from infold.report.figures.record import proposers
+    from infold.report.subject import Subject
+
+    optimizer = Optimizer(BOX, method="random", n_initial=6, seed=3, earlier=[told(), told(seed=1)])
+    asked(optimizer, 8)
+    optimizer.save(tmp_path / "run.jsonl")
+    names = {e.proposed_by for e in Optimizer.load(tmp_path / "run.jsonl").evaluations}
+    assert names == {"design/earlier", "design", "random"}
+    assert set(proposers(Subject(optimizer)).names) == names

@@ -82,7 +82,7 @@ def test_failed_evaluations_are_failed_and_infeasible_ones_are_no_good():
 
 
 def test_run_files_without_values_are_designs(tmp_path):
-    asked, empty = Optimizer([(0.0, 1.0)] * 2, seed=0), Optimizer([(0.0, 1.0)] * 2, seed=0)
+    asked, empty = (Optimizer([(0.0, 1.0)] * 2, method="random", seed=0) for _ in range(2))
     asked.ask(5)
     for x in empty.ask(5):
         empty.tell(x, None)
