@@ -13,11 +13,13 @@ from infold._precision import float64
 from infold.gp import padding
 from infold.history import Rounding
 from infold.learning import points, shared
+from infold.learning.designs import diverse, learn_manifold
 from infold.learning.lessons import Evidence, FeatureMap, Lessons, Metric, Progress, Run
 from infold.learning.shared import RunsData
 
 _MOST_RUNS = 30  # learned from: more cost time in proportion
 _MOST_ROWS = 192  # evaluations of each, a bucket of padded sizes
+_N_DESIGNS = 10  # to begin with, where no earlier run says which points are good
 _FEWEST_ROWS = 5  # evaluations that differ, below which a run says nothing of lengthscales
 _MOST_FEATURES = 20
 _FIRST_WEIGHT = 2.0  # inverse lengthscale of features before training
@@ -61,6 +63,11 @@ def learn(
             n_runs=len(valued),
             n_evaluations=sum(len(run.x) for run in valued),
         )
+    unvalued = [run.x for run in runs if run.y is None]
+    if unvalued:
+        designs = np.concatenate(unvalued)
+        found = replace(found, n_designs=len(designs))
+        found = _from_designs(found, designs, seed)
     usable = [_without_failures(run) for run in valued]
     usable = [(x, y) for x, y in usable if len(np.unique(y)) >= _FEWEST_ROWS]
     if len(usable) > _MOST_RUNS:
@@ -71,6 +78,17 @@ def learn(
         found = _from_values(found, data, n_features, told)
     told(1.0, "done")
     return found
+
+
+def _from_designs(found: Lessons, designs: Float[np.ndarray, "n D"], seed: int) -> Lessons:
+    """Return the lessons with what designs without values teach."""
+    manifold = learn_manifold(designs, seed)
+    if manifold is None:
+        return found
+    good = found.points
+    if not len(good):
+        good = manifold.x[diverse(manifold.z, _N_DESIGNS)]
+    return replace(found, points=good, manifold=manifold)
 
 
 def _without_failures(run: Run) -> tuple[np.ndarray, np.ndarray]:
