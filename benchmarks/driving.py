@@ -60,4 +60,6 @@ def run(
         x = np.concatenate([x, suggestion.x])
         y.append(value(suggestion.x[0]))
         proposals.append(proposal)
-    return Trace(x, np.array(y), np.array(seconds), [p.diagnostics.get("by", p.by) for p in proposals])
+    return Trace(
+        x, np.array(y), np.array(seconds), [p.diagnostics.get("by", p.by) for p in proposals]
+    )

@@ -72,3 +72,37 @@ def _ripples(step: np.ndarray, rotation: np.ndarray, curvature: np.ndarray) -> f
 
 
 _FORMS = (_bowl, _cone, _valley, _ripples)
+
+
+_N_CURVE = 60
+
+
+def profiles(seed: int, count: int) -> np.ndarray:
+    """Return so many curves of 60 numbers, in the unit cube, of five hidden parameters.
+
+    A bow of some height and skewness, and a bump of some height, place and width.
+    """
+    rng = np.random.default_rng([seed, 11])
+    return np.stack([_profile(rng.uniform(size=5)) for _ in range(count)])
+
+
+def _profile(h: np.ndarray) -> np.ndarray:
+    t = np.linspace(0.0, 1.0, _N_CURVE)
+    bow = (0.2 + 0.5 * h[0]) * np.sin(np.pi * t ** np.exp(1.4 * h[1] - 0.7))
+    bump = 0.4 * (h[2] - 0.3) * np.exp(-(((t - 0.2 - 0.6 * h[3]) / (0.05 + 0.15 * h[4])) ** 2))
+    return np.clip(0.15 + bow + bump, 0.0, 1.0)
+
+
+def profile_task(seed: int) -> Task:
+    """Return how far a curve's heights, slopes and their products are from those of a hidden one."""
+    wanted = _flow(_profile(np.random.default_rng([seed, 13]).uniform(0.1, 0.9, size=5)))
+    return Task(
+        f"profile-{seed}",
+        _N_CURVE,
+        lambda x: float(np.mean((_flow(np.asarray(x)) - wanted) ** 2)),
+    )
+
+
+def _flow(x: np.ndarray) -> np.ndarray:
+    slope = np.gradient(x, 1.0 / (_N_CURVE - 1))
+    return np.concatenate([3.0 * x, slope, x * slope])

@@ -10,13 +10,16 @@ from jaxtyping import Float
 
 from infold import _checks
 from infold._precision import float64
+from infold.gp import padding
 from infold.history import Rounding
 from infold.learning import points, shared
+from infold.learning.designs import diverse, learn_manifold
 from infold.learning.lessons import Evidence, FeatureMap, Lessons, Metric, Progress, Run
 from infold.learning.shared import RunsData
 
 _MOST_RUNS = 30  # learned from: more cost time in proportion
 _MOST_ROWS = 192  # evaluations of each, a bucket of padded sizes
+_N_DESIGNS = 10  # to begin with, where no earlier run says which points are good
 _FEWEST_ROWS = 5  # evaluations that differ, below which a run says nothing of lengthscales
 _MOST_FEATURES = 20
 _FIRST_WEIGHT = 2.0  # inverse lengthscale of features before training
@@ -60,6 +63,11 @@ def learn(
             n_runs=len(valued),
             n_evaluations=sum(len(run.x) for run in valued),
         )
+    unvalued = [run.x for run in runs if run.y is None]
+    if unvalued:
+        designs = np.concatenate(unvalued)
+        found = replace(found, n_designs=len(designs))
+        found = _from_designs(found, designs, seed)
     usable = [_without_failures(run) for run in valued]
     usable = [(x, y) for x, y in usable if len(np.unique(y)) >= _FEWEST_ROWS]
     if len(usable) > _MOST_RUNS:
@@ -72,15 +80,24 @@ def learn(
     return found
 
 
+def _from_designs(found: Lessons, designs: Float[np.ndarray, "n D"], seed: int) -> Lessons:
+    """Return the lessons with what designs without values teach."""
+    manifold = learn_manifold(designs, seed)
+    if manifold is None:
+        return found
+    good = found.points
+    if not len(good):
+        good = manifold.x[diverse(manifold.z, _N_DESIGNS)]
+    return replace(found, points=good, manifold=manifold)
+
+
 def _without_failures(run: Run) -> tuple[np.ndarray, np.ndarray]:
     """Return the inputs and values of a run, failed evaluations at its worst value."""
     assert run.y is not None
     return run.x, np.where(np.isfinite(run.y), run.y, np.nanmax(run.y))
 
 
-def _from_values(
-    found: Lessons, data: RunsData, n_features: int | str, told: Progress
-) -> Lessons:
+def _from_values(found: Lessons, data: RunsData, n_features: int | str, told: Progress) -> Lessons:
     """Return the lessons with what values teach: metric, features, evidence."""
     n_runs = len(data.y)
     n_folds = 0 if n_runs < 2 else min(n_runs, _MOST_FOLDS)
@@ -91,7 +108,7 @@ def _from_values(
     for fold in range(n_folds):
         told(steps * fold, f"leaving runs out, part {fold + 1} of {n_folds}")
         held = np.isin(np.arange(n_runs), np.arange(fold, n_runs, n_folds)[:n_held])
-        folds.append(_scores(data, held, n_held, most if n_features != 0 else 0))
+        folds.append(_scores(data, held, most if n_features != 0 else 0))
     told(steps * n_folds, "learning from all runs")
     evidence = Evidence()
     count = 0 if n_features == "auto" else int(n_features)
@@ -113,9 +130,7 @@ def _shared_maps(
 ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, "d D"] | None]:
     """Return log lengthscales, and weights of so many features; None where none is wanted."""
     dimension = np.shape(data.x)[2]
-    trained = shared.fit(
-        data, shared.initial_metric(dimension), iterations=100 if full else 40
-    )
+    trained = shared.fit(data, shared.initial_metric(dimension), iterations=100 if full else 40)
     metric = trained.flat[:dimension]
     if not count:
         return metric, None
@@ -142,43 +157,46 @@ def _padded(weights: Float[np.ndarray, "d D"], most: int) -> Float[np.ndarray, "
     return np.concatenate([weights, np.zeros((most - len(weights), weights.shape[1]))])
 
 
-def _scores(
-    data: RunsData, held: Float[np.ndarray, " T"], n_held: int, most: int
-) -> Float[np.ndarray, "h 2+k"]:
+def _scores(data: RunsData, held: Float[np.ndarray, " T"], most: int) -> Float[np.ndarray, "h 2+k"]:
     """Return how well runs are predicted that were left out: scratch, metric, features."""
     kept = data._replace(weight=np.where(held, 0.0, 1.0))
     metric, weights = _shared_maps(kept, most, most, full=False)
-    rows = np.flatnonzero(held)
-    count = len(rows)
-    rows = np.resize(rows, n_held)  # the same number in every fold, for the compiled programs
-    out = RunsData(*(np.asarray(part)[rows] for part in data))
-    scores = np.full((len(_FIRST_ROWS), n_held, 2 + len(_NUMBERS)), np.nan)
-    for of_rows, n_first in zip(scores, _FIRST_ROWS, strict=True):
-        first, later = shared.split(out, n_first, n_first // 5, np.random.default_rng(n_first))
-        of_rows[:, 0] = _from_scratch(first, later)
-        of_rows[:, 1] = _with_map(first, later, metric)
-        for column, number in enumerate(_NUMBERS):
-            if weights is not None and number <= most:
-                truncated = _padded(_truncated(weights, number), most)
-                of_rows[:, 2 + column] = _with_map(first, later, truncated)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a run that is too short to say
-        return np.nanmean(scores, axis=0)[:count]
-
-
-def _with_map(data: RunsData, later: RunsData, shared_map: np.ndarray) -> np.ndarray:
-    trained = shared.fit(data, shared_map, held=True, iterations=20)
-    return shared.log_densities(data, trained, later)
-
-
-def _from_scratch(data: RunsData, later: RunsData) -> Float[np.ndarray, " T"]:
-    """Return the scores of a GP whose lengthscales every run learns for itself."""
     scores = []
-    for run in range(len(data.y)):
-        alone, rest = (RunsData(*(np.asarray(p)[run : run + 1] for p in d)) for d in (data, later))
-        trained = shared.fit(alone, shared.initial_metric(alone.x.shape[2]), iterations=30)
-        scores.append(shared.log_densities(alone, trained, rest)[0])
+    for row in np.flatnonzero(held):
+        run = RunsData(*(np.asarray(part)[row : row + 1] for part in data))
+        scores.append(_scores_of_run(run, metric, weights))
     return np.array(scores)
+
+
+def _scores_of_run(
+    run: RunsData, metric: Float[np.ndarray, " D"], weights: Float[np.ndarray, "d D"] | None
+) -> Float[np.ndarray, " 2+k"]:
+    scores = np.full((len(_FIRST_ROWS), 2 + len(_NUMBERS)), np.nan)
+    size = padding.bucket_size(max(_FIRST_ROWS))
+    n_rows = int(np.sum(run.mask))
+    for of_rows, n_first in zip(scores, _FIRST_ROWS, strict=True):
+        if n_first > n_rows and n_first > _FIRST_ROWS[0]:
+            continue
+        n_first = min(n_first, n_rows)
+        rng = np.random.default_rng(n_first)
+        parts = shared.split(run, n_first, max(1, n_first // 5), rng, size)
+        initial = shared.initial_metric(len(metric))
+        of_rows[0] = _score(*parts, initial, held=False)
+        of_rows[1] = _score(*parts, metric)
+        for column, number in enumerate(_NUMBERS):
+            if weights is not None and number <= len(weights):
+                of_rows[2 + column] = _score(
+                    *parts, _padded(_truncated(weights, number), len(weights))
+                )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # numbers of features that were not tried
+        return np.nanmean(scores, axis=0)
+
+
+def _score(data: RunsData, later: RunsData, shared_map: np.ndarray, held: bool = True) -> float:
+    """Return the mean log density of later values, with a map that is held or only a start."""
+    trained = shared.fit(data, shared_map, held=held, iterations=20 if held else 30)
+    return float(shared.log_densities(data, trained, later)[0])
 
 
 def _summary(table: Float[np.ndarray, "T 2+k"], most: int) -> tuple[Evidence, int]:

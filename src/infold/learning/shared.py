@@ -78,11 +78,12 @@ def make_data(runs: Sequence[tuple[np.ndarray, np.ndarray]], most: int) -> RunsD
 
 
 def split(
-    data: RunsData, count: int, later: int, rng: np.random.Generator
+    data: RunsData, count: int, later: int, rng: np.random.Generator, size: int | None = None
 ) -> tuple[RunsData, RunsData]:
     """Return the first `count` evaluations of each run in two parts, the second of `later`.
 
     Which evaluations belong to the second is drawn. Values are standardized by the first part.
+    Both are padded to `size` rows where it is given: one compiled program serves all.
     """
     y = np.asarray(data.y)
     mask = np.asarray(data.mask)
@@ -96,9 +97,10 @@ def split(
     standardized = (y - mean) / np.where(deviation > 1e-12, deviation, 1.0)
 
     def part(rows: np.ndarray) -> RunsData:
-        size = padding.bucket_size(len(rows))
-        kept = mask[:, np.resize(rows, size)] & padding.row_mask(len(rows), size)
-        rows = np.resize(rows, size)
+        n_rows = padding.bucket_size(len(rows)) if size is None else size
+        inside = padding.row_mask(len(rows), n_rows)
+        rows = np.resize(rows, n_rows)
+        kept = mask[:, rows] & inside
         values = np.where(kept, standardized[:, rows], 0.0)
         return RunsData(np.asarray(data.x)[:, rows], values, kept, data.weight)
 

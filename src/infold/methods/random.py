@@ -105,10 +105,13 @@ def _earlier_points(history: History, q: int) -> list[np.ndarray]:
     lessons = history.lessons
     if lessons is None or not len(lessons.points):
         return []
-    known = [*lessons.points[:1], *lessons.points[1:]]
+    known = list(lessons.points)
     if lessons.centre is not None:
         known.insert(1, lessons.centre)
-    points = np.stack(known)[:_MOST_EARLIER]
+    # Designs without values are unlike each other, so that one is worse says nothing of the next.
+    are_designs = lessons.manifold is not None and not lessons.n_runs
+    most = len(known) if are_designs else _MOST_EARLIER
+    points = np.stack(known)[:most]
     if history.rounding is not None:
         points = history.rounding.snap(points)
     asked = 0
@@ -127,6 +130,6 @@ def _earlier_points(history: History, q: int) -> list[np.ndarray]:
         before = history.y[: rows[0]]
         best = np.min(before[np.isfinite(before)], initial=np.inf)
         in_vain = 0 if history.y[rows[0]] < best else in_vain + 1
-        if in_vain >= _PATIENCE:
+        if in_vain >= _PATIENCE and not are_designs:
             return []
-    return worth[: min(q, _MOST_EARLIER - asked)]
+    return worth[: min(q, most - asked)]

@@ -84,7 +84,7 @@ class Team:
             forecasters = {SCRATCH: members[best]} | {name: members[name] for name in taught}
             trust = _trust(history, taught)
             first = max(trust, key=lambda name: trust[name])
-            best = first if trust[first] > 0.0 else best
+            best = first if trust[first] > _LEAST_TRUST else best
         return FittedTeam(
             member=members[best],
             by=best,
@@ -101,7 +101,8 @@ class Team:
 SCRATCH = "scratch"
 """Name, among forecasts, of the best of the models that know nothing of earlier runs."""
 
-_PRIOR = 10.0  # evaluations that what learning left out counts for
+_PRIOR = 6.0  # evaluations that what learning left out counts for
+_LEAST_TRUST = 1.0  # below, it may be chance
 _MOST_GAIN = 1.0  # log density of a value, by which it may speak for a model
 _MEMORY = 0.93  # weight of a forecast beside the one after it
 _MOST_DIFFERENCE = 3.0  # between log densities of one value: a single surprise must not decide
@@ -128,6 +129,8 @@ def _gain(lessons: Lessons | None, name: str) -> float:
     """Return how much better a run left out was predicted than from scratch, 0 where unknown."""
     if lessons is None:
         return 0.0
+    if name == "designs":
+        return _MOST_GAIN  # nothing was left out, but people made them so
     score = lessons.evidence.metric
     if name == "features" and lessons.features is not None:
         score = lessons.evidence.features.get(lessons.features.number, math.nan)
