@@ -10,7 +10,7 @@ from tests.learning.made import MIXED, learn_cheaply, loss, saved, told
 from tests.test_damaged_files import changed, cut, flipped
 
 import infold
-from infold import Float, Learned, Optimizer
+from infold import Float, Learned, Optimizer, methods
 from infold.learning.lessons import Lessons
 
 BOX = [(0.0, 1.0)] * 4
@@ -285,3 +285,13 @@ def test_reports_say_which_points_came_from_earlier_runs(tmp_path):
     names = {e.proposed_by for e in Optimizer.load(tmp_path / "run.jsonl").evaluations}
     assert names == {"design/earlier", "design", "random"}
     assert set(proposers(Subject(optimizer)).names) == names
+
+
+def test_the_default_method_resumes_exactly_with_what_it_was_taught():
+    auto = methods.by_name("auto")
+    runs = [told(seed=i) for i in range(3)]
+    whole, part = (Optimizer(BOX, method=auto, n_initial=4, seed=2, earlier=runs) for _ in range(2))
+    expected = asked(whole, 8)
+    before = asked(part, 6)
+    again = Optimizer.from_text(part.to_text(), method=auto)
+    assert before + asked(again, 2) == expected

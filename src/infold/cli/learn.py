@@ -48,8 +48,10 @@ def learn_command(
     """Learn from earlier runs what helps with the next one of their kind."""
     with told_plainly():
         import infold
+        from infold.learning.learned import MATTER, check_replaceable
         from infold.space import Space
 
+        check_replaceable(out)  # before minutes of work
         infold.cache_compilations()
         learned = infold.learn(
             list(runs) if optuna is None else [(optuna, name) for name in runs],
@@ -62,7 +64,8 @@ def learn_command(
         learned.save(out)
     table = Table(box=None, show_header=False)
     for what, text in learned.summary():
-        table.add_row(what, text)
+        if what != MATTER:  # shown below
+            table.add_row(what, text)
     console.print(table, highlight=False, markup=False)
     _print_relevance(learned.relevance)
     console.print(f"kept in {out}: use it with --earlier {out}", highlight=False, soft_wrap=True)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from infold.space import Space
 
 FORMAT = "infold-lessons"
 VERSION = 1
+MATTER = "parameters that matter most"
+"""Title of the line about them."""
 _KIND = "a file of lessons of infold"
 _SHOWN = 8  # parameters that a printed text names
 _MOST = 0.99  # share of the features' squared weights that the important ones have
@@ -102,7 +105,7 @@ class Learned:
             shown = list(self.relevance.items())
             listed = ", ".join(f"{name} {share:.2g}" for name, share in shown[:_SHOWN])
             more = f", and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-            yield "parameters that matter most", listed + more
+            yield MATTER, listed + more
         if lessons.n_runs:
             yield "shared features", self._features
         if lessons.manifold is not None:
@@ -142,14 +145,7 @@ class Learned:
         A file at `path` that is not one of lessons is left alone, with a ValueError.
         """
         path = _checks.path_of("path", path)
-        check_plain(path)
-        if path.exists() and path.stat().st_size:
-            try:
-                found = json.loads(path.read_bytes())
-            except (ValueError, RecursionError):
-                found = None
-            if not isinstance(found, dict) or found.get("format") != FORMAT:
-                raise ValueError(f"{path} is not {_KIND} and is not overwritten")
+        check_replaceable(path)
         runfile.replace(path, self.to_text())
 
     def to_text(self) -> str:
@@ -192,6 +188,23 @@ class Learned:
             if lessons.dimension != space.dimension:
                 raise ValueError(f"dimension = {lessons.dimension}: expected {space.dimension}")
         return cls(space=space, lessons=lessons, source=source)
+
+
+def check_replaceable(path: Path) -> None:
+    """Raise ValueError where a file is at `path` that holds no lessons; an empty one may go."""
+    check_plain(path)
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: expected the name of a file")
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ValueError(f"{path} is not {_KIND} and is not overwritten: choose another file")
 
 
 def _count(n: int, what: str) -> str:
