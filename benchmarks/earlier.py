@@ -166,12 +166,54 @@ def unrelated() -> dict:
     return {**_ratio(taught, scratch), "each": each}
 
 
+def _on_principal_components(designs: np.ndarray, lessons: Lessons, task: families.Task) -> dict:
+    """Return a run of the same method on as many principal components, from the same designs."""
+    assert lessons.manifold is not None
+    count = lessons.manifold.z.shape[1]
+    centre = np.mean(designs, axis=0)
+    rows = np.linalg.svd(designs - centre, full_matrices=False)[2][:count]
+    z = (designs - centre) @ rows.T
+    lower, width = np.min(z, axis=0), np.ptp(z, axis=0)
+    lower, width = lower - 0.05 * width, 1.1 * width
+    first = np.clip(((lessons.points - centre) @ rows.T - lower) / width, 0.0, 1.0)
+
+    def value(u: np.ndarray) -> float:
+        return task.value(np.clip(centre + (lower + width * u) @ rows, 0.0, 1.0))
+
+    inner = families.Task(task.name, count, value)
+    known = Lessons(dimension=count, points=first)
+    return kept_run(f"{task.name}-components", inner, 60, 60, known)
+
+
+def designs() -> dict:
+    """Return regrets after 60 evaluations with 300 designs without values, 10 seeds."""
+    taught, scratch, components, seconds = [], [], [], []
+    for seed in range(1, 11):
+        task = families.profile_task(seed)
+        curves = families.profiles(seed, 300)
+        lessons = lessons_of(f"profiles-{seed}", [Run("designs", curves)])
+        after = kept_run(f"{task.name}-after", task, 60, seed, lessons)
+        before = kept_run(task.name, task, 60, seed)
+        linear = _on_principal_components(curves, lessons, task)
+        taught.append(float(np.min(after["y"])))
+        scratch.append(float(np.min(before["y"])))
+        components.append(float(np.min(linear["y"])))
+        slower = np.median(after["seconds"][15:]) / np.median(before["seconds"][15:])
+        seconds.append(float(slower))
+        print(task.name, taught[-1], scratch[-1], components[-1], flush=True)
+    return {
+        "scratch": _ratio(taught, scratch),
+        "components": _ratio(taught, components),
+        "seconds_ratio": float(np.median(seconds)),
+    }
+
+
 def main() -> None:
     """Run the parts that are named, and write what they found."""
     _KEPT.mkdir(parents=True, exist_ok=True)
     path = _RESULTS / "earlier.json"
     found = json.loads(path.read_text()) if path.exists() else {}
-    parts = {"hidden": hidden, "growth": growth, "unrelated": unrelated}
+    parts = {"hidden": hidden, "growth": growth, "unrelated": unrelated, "designs": designs}
     for name in sys.argv[1:] or parts:
         found[name] = parts[name]()
         path.write_text(json.dumps(found, indent=1) + "\n")

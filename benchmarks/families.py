@@ -94,7 +94,7 @@ def _profile(h: np.ndarray) -> np.ndarray:
 
 
 def profile_task(seed: int) -> Task:
-    """Return how far a curve's heights, slopes and their products are from those of a hidden one."""
+    """Return how far heights, slopes and their products are from those of a hidden curve."""
     wanted = _flow(_profile(np.random.default_rng([seed, 13]).uniform(0.1, 0.9, size=5)))
     return Task(
         f"profile-{seed}",

@@ -2,8 +2,8 @@
 
 The decoder's part of the paper's joint likelihood needs no values. All D outputs share one kernel
 over the features Z, which are trained with it under a standard normal prior (N. Lawrence, Gaussian
-process latent variable models, 2005). Features that the likelihood does not need shrink and are
-dropped.
+process latent variable models, 2005). There are as many features as it takes to decode the designs
+but for a small part of their variance.
 
 | symbol | code | meaning                           | shape |
 |--------|------|-----------------------------------|-------|
@@ -27,9 +27,10 @@ from infold.learning.lessons import Manifold
 KERNEL = "squared-exponential"
 _MOST = 300  # designs that the decoder is conditioned on
 _FEWEST = 8  # designs that can say anything
-_MOST_FEATURES = 8
+_NUMBERS = (1, 2, 3, 4, 5, 6, 8)  # of features that are tried, until they are enough
+_ENOUGH = 3e-4  # part of the designs' variance that may be left: `docs/notes.md` compares others
+_ITERATIONS = 100
 _LEAST_NOISE = 1e-6  # variance of designs of unit variance
-_NEEDED = 0.05  # deviation of a feature in lengthscales, relative to the largest
 _CONSTANT = 1e-9  # spread of designs that are all the same
 
 
@@ -49,17 +50,15 @@ def learn_manifold(x: Float[np.ndarray, "n D"], seed: int) -> Manifold | None:
         return None
     targets = (x - np.mean(x, axis=0)) / spread
     left, values, _ = np.linalg.svd(targets, full_matrices=False)
-    count = min(_MOST_FEATURES, int(np.sum(values > 1e-6 * values[0])), len(x) // 4)
-    z = left[:, :count] * math.sqrt(len(x))
-    lengthscale = np.log(np.maximum(3.0 * values[0] / values[:count], 1.0))
-    trained = _fit(targets, z, lengthscale, 100)
-    z, lengthscale, _ = _parts(trained.flat, *z.shape)
-    reach = np.std(z, axis=0) / np.exp(lengthscale)
-    needed = reach > _NEEDED * np.max(reach)
-    if not np.all(needed):
-        trained = _fit(targets, z[:, needed], lengthscale[needed], 60)
-        z, lengthscale, _ = _parts(trained.flat, *z[:, needed].shape)
-    width = np.std(z, axis=0)
+    most = max(1, min(int(np.sum(values > 1e-6 * values[0])), len(x) // 4))
+    for count in sorted({min(count, most) for count in _NUMBERS}):
+        start = left[:, :count] * math.sqrt(len(x))
+        lengthscale = np.log(np.maximum(3.0 * values[0] / values[:count], 1.0))
+        trained = _fit(targets, start, lengthscale, _ITERATIONS)
+        if trained.flat[-1] < math.log(_ENOUGH):
+            break
+    z, lengthscale, _ = _parts(trained.flat, len(x), count)
+    width = np.maximum(np.std(z, axis=0), 1e-9)
     return Manifold(
         x=x,
         z=(z - np.mean(z, axis=0)) / width,

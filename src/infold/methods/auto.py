@@ -4,7 +4,8 @@ Two GPs on all inputs, in a trust region around the best point, fitted to the ev
 One takes the objective for exact, as simulators mostly are; the other takes what it cannot follow
 for noise, which sees through ripples to the slope beneath them. Evidence chooses between the two
 for every suggestion. More take part where earlier runs taught something: one knows which inputs
-matter, one sees learned features of them, one searches among designs of a kind. `docs/notes.md` says what else was tried.
+matter, one sees learned features of them, one searches among designs of a kind. `docs/notes.md`
+says what else was tried.
 """
 
 from infold.acquisition.search import Search

@@ -89,7 +89,7 @@ def decode(decoder: Decoder, u: Float[Array, "m q"]) -> Float[Array, "m D"]:
 
 
 @jax.jit
-def _encode(decoder: Decoder, x: Float[Array, "m D"]) -> Float[Array, "m q+1"]:
+def _encode(decoder: Decoder, x: Float[Array, "m D"]) -> Float[Array, "m e"]:
     """Return the features of the designs closest to x, and how far these are."""
 
     def of_point(point: Array) -> Array:
@@ -100,7 +100,7 @@ def _encode(decoder: Decoder, x: Float[Array, "m D"]) -> Float[Array, "m q+1"]:
         gaps = jnp.sum((decoder.weight * (decoder.x - point)) ** 2, axis=1)
         start = (decoder.z[jnp.argmin(gaps)] - decoder.lower) / decoder.width
 
-        def step(_: int, carry: tuple) -> tuple:
+        def step(_: Array, carry: tuple) -> tuple:
             u, damping = carry
             r = miss(u)
             slope = jax.jacfwd(miss)(u)
@@ -116,7 +116,7 @@ def _encode(decoder: Decoder, x: Float[Array, "m D"]) -> Float[Array, "m q+1"]:
     return jax.lax.map(of_point, x)
 
 
-def encode(decoder: Decoder, x: Float[np.ndarray, "m D"]) -> Float[np.ndarray, "m q+1"]:
+def encode(decoder: Decoder, x: Float[np.ndarray, "m D"]) -> Float[np.ndarray, "m e"]:
     """Return the features of the designs closest to x, and how far these are."""
     found = []
     for begin in range(0, len(x), _BATCH):
@@ -149,7 +149,8 @@ class DesignsGP:
     @float64
     def fit(self, history: History, key: Sequence[int], state: State) -> "FittedDesigns":
         """Train from the last parameters, or from lengthscales of half the range of features."""
-        assert history.lessons is not None and history.lessons.manifold is not None
+        assert history.lessons is not None
+        assert history.lessons.manifold is not None
         decoder = decoder_of(history.lessons.manifold)
         places = _with_known(decoder, history.everywhere, state)
         values = without_outliers(history.imputed)
@@ -208,7 +209,7 @@ class FittedDesigns(FittedGP):
     """A fitted GP on features of designs."""
 
     decoder: Decoder
-    places: Float[np.ndarray, "n q+1"]
+    places: Float[np.ndarray, "n e"]
     """Features of all points, and how far each is from its design."""
     has_features: ClassVar[bool] = True
 

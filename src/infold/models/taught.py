@@ -7,7 +7,7 @@ its own, and so is the factor of all lengthscales: close to an optimum everythin
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ from infold._precision import float64
 from infold._types import Array
 from infold.gp import padding
 from infold.gp.outputs import PowerTransform, without_outliers
+from infold.learning.lessons import FeatureMap, Metric
 from infold.models import regression
 from infold.models.base import State, kept_array
 from infold.models.full_space import FittedGP
@@ -51,8 +52,27 @@ class TaughtGP:
         _checks.at_least("warm_training_iterations", self.warm_training_iterations, 1)
 
     def applies(self, history: History) -> bool:
-        """Tell whether there are lessons of this kind."""
-        return history.lessons is not None and getattr(history.lessons, self.kind) is not None
+        """Tell whether there are lessons of this kind; features make the metric superfluous."""
+        lessons = history.lessons
+        if lessons is None or (self.kind == "metric" and lessons.features is not None):
+            return False
+        return getattr(lessons, self.kind) is not None
+
+    def shuffled(self, history: History, number: int) -> History:
+        """Return the history with lessons that say the same of other coordinates, drawn anew."""
+        lessons = history.lessons
+        assert lessons is not None
+        order = np.random.default_rng([number, history.dimension]).permutation(history.dimension)
+        if self.kind == "features":
+            assert lessons.features is not None
+            features = FeatureMap(weights=lessons.features.weights[:, order])
+            return replace(history, lessons=replace(lessons, features=features))
+        assert lessons.metric is not None
+        metric = Metric(
+            log_lengthscale=lessons.metric.log_lengthscale[order],
+            known=lessons.metric.known[order],
+        )
+        return replace(history, lessons=replace(lessons, metric=metric))
 
     @property
     def gp(self) -> Regression:

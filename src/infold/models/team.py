@@ -8,7 +8,8 @@ model was fitted to: a flexible model always finds those likely.
 Models that know earlier runs have few parameters left to fit, the others many, which makes leaving
 one out kinder to these. Between the two what counts is what they said of points before they were
 evaluated. These forecasts are kept with the proposals; how well runs were predicted that learning
-left out stands in for them in the beginning.
+left out stands in for them in the beginning. And lessons must predict better than the same lessons
+about shuffled coordinates: any map of the inputs explains something.
 """
 
 import math
@@ -39,6 +40,19 @@ class Conditional(Protocol):
 
     def applies(self, history: History) -> bool:
         """Tell whether it can be fitted to this history."""
+        ...
+
+
+@runtime_checkable
+class Shuffled(Conditional, Protocol):
+    """A model that can be asked what its knowledge would be worth if it were about nothing."""
+
+    def shuffled(self, history: History, number: int) -> History:
+        """Return the history with lessons about other coordinates."""
+        ...
+
+    def fit(self, history: History, key: Sequence[int], state: State) -> Fitted:
+        """Fit to the history."""
         ...
 
 
@@ -76,6 +90,9 @@ class Team:
             assert trouble is not None
             raise trouble
         taught = [name for name in members if self._is_taught(name)]
+        related = {
+            name: self._relation(name, scores[name], history, key, state, states) for name in taught
+        }
         untaught = [name for name in members if name not in taught] or taught
         best = max(untaught, key=lambda name: scores[name])
         trust: dict[str, float] = {}
@@ -83,24 +100,64 @@ class Team:
         if taught:
             forecasters = {SCRATCH: members[best]} | {name: members[name] for name in taught}
             trust = _trust(history, taught)
-            first = max(trust, key=lambda name: trust[name])
-            best = first if trust[first] > _LEAST_TRUST else best
+            least = _LEAST_RELATION * math.sqrt(history.n_succeeded / _FEWEST)
+            usable = [
+                name for name in taught if trust[name] > _LEAST_TRUST and related[name] > least
+            ]
+            best = max(usable, key=lambda name: trust[name], default=best)
         return FittedTeam(
             member=members[best],
             by=best,
             scores=scores,
             states=states,
             trust=trust,
+            related=related,
             forecasters=forecasters,
         )
 
     def _is_taught(self, name: str) -> bool:
         return isinstance(self.models[self.names.index(name)], Conditional)
 
+    def _relation(
+        self,
+        name: str,
+        score: float,
+        history: History,
+        key: Sequence[int],
+        state: State,
+        states: State,
+    ) -> float:
+        """Return how much better lessons predict than the same lessons of shuffled coordinates.
+
+        The log density of all values given the others, beside the mean of shuffled lessons, which
+        have as many parameters: where lessons have nothing to do with the run it is about 0.
+        Infinite where there are too few evaluations to tell, or nothing to shuffle.
+        """
+        model = self.models[self.names.index(name)]
+        if not isinstance(model, Shuffled) or history.n_succeeded < _FEWEST:
+            return math.inf
+        others = []
+        for number in range(_N_SHUFFLED):
+            place = f"{name}-shuffled-{number}"
+            shuffled = model.shuffled(history, number)
+            try:
+                fitted = model.fit(shuffled, key, kept_state(state, place))
+            except (FloatingPointError, np.linalg.LinAlgError):
+                continue
+            states[place] = fitted.state
+            others.append(_evidence(fitted))
+        usual = float(np.mean(others)) if others else -math.inf
+        if not math.isfinite(usual):
+            return math.inf
+        return history.n_succeeded * (score - usual)
+
 
 SCRATCH = "scratch"
 """Name, among forecasts, of the best of the models that know nothing of earlier runs."""
 
+_N_SHUFFLED = 2
+_FEWEST = 13  # evaluations that can tell lessons from shuffled ones: see docs/notes.md
+_LEAST_RELATION = 3.0  # log density of so few values; of more, with the root of their number
 _PRIOR = 6.0  # evaluations that what learning left out counts for
 _LEAST_TRUST = 1.0  # below, it may be chance
 _MOST_GAIN = 1.0  # log density of a value, by which it may speak for a model
@@ -167,6 +224,8 @@ class FittedTeam(Fitted):
     states: State
     trust: dict[str, float] = field(default_factory=dict)
     """Evidence for each model that knows earlier runs, beside those that do not."""
+    related: dict[str, float] = field(default_factory=dict)
+    """How much better their lessons predict than shuffled ones."""
     forecasters: dict[str, Fitted] = field(default_factory=dict)
     """Models whose forecasts are compared later."""
 
@@ -208,6 +267,9 @@ class FittedTeam(Fitted):
         said: dict[str, Any] = {"evidence": dict(self.scores)}
         if self.trust:
             said["trust"] = dict(self.trust)
+            said["relation"] = {
+                name: value for name, value in self.related.items() if math.isfinite(value)
+            }
         return {**self.member.describe(), **said}
 
     def forecasts(self, x: Float[np.ndarray, " D"]) -> dict[str, list[float]]:
