@@ -6,8 +6,8 @@ design is one more coordinate of the GP: points unlike any design say little of 
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -262,11 +262,10 @@ class FittedDesigns(FittedGP):
         conditioned = super().condition(history)
         if conditioned is self:
             return self
+        assert isinstance(conditioned, FittedDesigns)
         known = {"x": self.history.everywhere, "features": self.places}
         places = _with_known(self.decoder, history.everywhere, known)
-        fields: dict[str, Any] = {**vars(conditioned), "places": places}
-        fields = {name: fields[name] for name in self.__dataclass_fields__}
-        return FittedDesigns(**fields)
+        return replace(conditioned, places=places)
 
 
 def _on_designs(u: Float[Array, "m q"]) -> Float[Array, "m q+1"]:
