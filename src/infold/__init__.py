@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from infold import plot, problems, report
     from infold._minimize import minimize
     from infold.compilation import cache_compilations
+    from infold.learning.learned import Learned, learn
     from infold.optimizer import Optimizer
     from infold.space import Bool, Categorical, Float, Int, Space
 
@@ -17,10 +18,12 @@ __all__ = [
     "Categorical",
     "Float",
     "Int",
+    "Learned",
     "Optimizer",
     "Space",
     "__version__",
     "cache_compilations",
+    "learn",
     "minimize",
     "plot",
     "problems",
@@ -30,6 +33,8 @@ __all__ = [
 # JAX is loaded when something needs it: worker processes and `infold --help` do not.
 _HOMES = {
     "cache_compilations": "infold.compilation",
+    "learn": "infold.learning.learned",
+    "Learned": "infold.learning.learned",
     "minimize": "infold._minimize",
     "Optimizer": "infold.optimizer",
     **dict.fromkeys(("Bool", "Categorical", "Float", "Int", "Space"), "infold.space"),

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from infold import _checks
+from infold.learning.lessons import Lessons
 
-OTHERS = ("design", "user")
+OTHERS = ("design", "user", "earlier")
 """Who may have chosen a point besides the method."""
 
 
@@ -55,6 +56,8 @@ class History:
     """Who proposed each of x and then each of pending; empty proposals where nobody knows."""
     rows: np.ndarray | None = None
     """Which evaluations of the whole run these are; None: all of them."""
+    lessons: Lessons | None = None
+    """What earlier runs taught, in the same cube; None where there is nothing to know."""
 
     def __post_init__(self) -> None:
         x = _checks.unit_cube("x", self.x, None)
@@ -74,6 +77,10 @@ class History:
         proposals = tuple(self.proposals) or (Proposal(),) * n_points
         if len(proposals) != n_points:
             raise ValueError(f"proposals has {len(proposals)} entries: expected {n_points}")
+        if self.lessons is not None and self.lessons.dimension != x.shape[1]:
+            raise ValueError(
+                f"lessons are of dimension {self.lessons.dimension}: expected {x.shape[1]}"
+            )
         object.__setattr__(self, "proposals", proposals)
         for name, array in (("x", x), ("y", y), ("pending", pending)):
             object.__setattr__(self, name, _frozen(array))

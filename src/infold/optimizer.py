@@ -17,6 +17,7 @@ from infold.space import Point, Space, pairing
 from infold.space.fixed import Fixed
 
 if TYPE_CHECKING:
+    from infold.learning.lessons import Lessons
     from infold.model_view import ModelView
 
 DIRECTIONS = ("minimize", "maximize")
@@ -42,6 +43,8 @@ class Optimizer(RunView):
         initial: str | None = None,
         seed: int | None = None,
         direction: str = "minimize",
+        earlier: Any = None,
+        progress: bool = False,
     ) -> None:
         """
         Args:
@@ -56,6 +59,9 @@ class Optimizer(RunView):
                 Sobol sequence), "sobol" or "uniform"; default what the method prefers.
             seed: seed of every random choice; drawn and kept in `seed` when None.
             direction: "minimize" or "maximize".
+            earlier: runs of the same family that were made before, or what `infold.learn` found in
+                them: see there for what it may be. What they teach is kept with the run.
+            progress: whether to show a progress bar while that is learned.
         """
         self.space = Space.of(space)
         if isinstance(method, type):
@@ -81,7 +87,12 @@ class Optimizer(RunView):
         """How long the last `ask` took."""
         self.metadata: dict[str, Any] = {}
         """Whatever the user wants to keep with the run; `save` writes it."""
-        self._record = Record(self.space, 1.0 if direction == "minimize" else -1.0)
+        lessons = None
+        if earlier is not None:
+            from infold.learning.learned import lessons_for
+
+            lessons = lessons_for(earlier, self.space, direction=self.direction, progress=progress)
+        self._record = Record(self.space, 1.0 if direction == "minimize" else -1.0, lessons)
         self._journal = runfile.Journal(self._record)
         self._cache: Cache = {}
         self._behind = False  # whether suggestions must be made again to know the cache
@@ -99,6 +110,11 @@ class Optimizer(RunView):
     def __getstate__(self) -> dict[str, Any]:
         """Leave the fitted model behind: it can be fitted again, and need not pickle."""
         return {**self.__dict__, "_model": None}
+
+    @property
+    def lessons(self) -> "Lessons | None":
+        """What earlier runs taught, in the unit cube of the space; None where that is nothing."""
+        return self._record.lessons
 
     @property
     def initial(self) -> str:
@@ -260,7 +276,7 @@ class Optimizer(RunView):
         return None if self._behind else self._cache
 
     def _settings(self) -> dict[str, Any]:
-        return {
+        settings = {
             "space": self.space.to_json(),
             "method": runfile.method_to_json(self.method),
             "n_initial": self.n_initial,
@@ -268,6 +284,7 @@ class Optimizer(RunView):
             "seed": self.seed,
             "direction": self.direction,
         }
+        return settings if self.lessons is None else {**settings, "earlier": self.lessons}
 
     @classmethod
     def load(cls, path: str | os.PathLike, *, method: Method | None = None) -> "Optimizer":
@@ -295,6 +312,7 @@ class Optimizer(RunView):
                 initial=contents["initial"],
                 seed=contents["seed"],
                 direction=contents["direction"],
+                earlier=contents["earlier"],
             )
         optimizer.metadata = contents["metadata"]
         for event, place in contents["events"]:

@@ -147,6 +147,7 @@ def contents_of(
         "initial": "sobol",
         "seed": seed,
         "direction": direction,
+        "earlier": None,
         "events": [(evaluation, f"evaluation {i}") for i, evaluation in enumerate(evaluations)],
     }
 
