@@ -24,6 +24,7 @@ _KEPT = _RESULTS / "earlier"
 _EARLIER_BUDGET = 150
 _NEW = range(1000, 1004)
 _MAPS = (1, 2, 3)
+_REPEATS = 3  # of each unrelated pair: regrets of single runs differ by factors
 
 
 def kept_run(
@@ -152,17 +153,21 @@ def _unrelated_task(name: str) -> families.Task:
 
 def unrelated() -> dict:
     """Return regrets after 100 evaluations where earlier runs have nothing to do with the new."""
-    taught, scratch, each = [], [], {}
-    for kind, seed, name in _UNRELATED:
-        task = _unrelated_task(name)
-        lessons = lessons_of_map(kind, seed, 16)
-        own_seed = 7000 + len(taught)
-        after = kept_run(f"{name}-after-{kind}-{seed}", task, 100, own_seed, lessons)
-        before = kept_run(f"{name}-before-{kind}-{seed}", task, 100, own_seed)
-        taught.append(float(np.min(after["y"])) - task.minimum)
-        scratch.append(float(np.min(before["y"])) - task.minimum)
-        each[name] = taught[-1] / scratch[-1]
-        print(name, taught[-1], scratch[-1], flush=True)
+    taught: list[float] = []
+    scratch: list[float] = []
+    each: dict[str, list[float]] = {}
+    for again in range(_REPEATS):
+        for pair, (kind, seed, name) in enumerate(_UNRELATED):
+            task = _unrelated_task(name)
+            lessons = lessons_of_map(kind, seed, 16)
+            own_seed = 7000 + pair + 100 * again
+            tag = f"{kind}-{seed}" + (f"-again-{again}" if again else "")
+            after = kept_run(f"{name}-after-{tag}", task, 100, own_seed, lessons)
+            before = kept_run(f"{name}-before-{tag}", task, 100, own_seed)
+            taught.append(float(np.min(after["y"])) - task.minimum)
+            scratch.append(float(np.min(before["y"])) - task.minimum)
+            each.setdefault(name, []).append(taught[-1] / scratch[-1])
+            print(name, taught[-1], scratch[-1], flush=True)
     return {**_ratio(taught, scratch), "each": each}
 
 

@@ -131,11 +131,14 @@ class Team:
 
         The log density of all values given the others, beside the mean of shuffled lessons, which
         have as many parameters: where lessons have nothing to do with the run it is about 0.
-        Infinite where there are too few evaluations to tell, or nothing to shuffle.
+        Minus infinity where there are too few evaluations to tell, infinite where there is nothing
+        to shuffle.
         """
         model = self.models[self.names.index(name)]
-        if not isinstance(model, Shuffled) or history.n_succeeded < _FEWEST:
+        if not isinstance(model, Shuffled):
             return math.inf
+        if history.n_succeeded < _FEWEST:
+            return -math.inf
         others = []
         for number in range(_N_SHUFFLED):
             place = f"{name}-shuffled-{number}"
