@@ -9,6 +9,7 @@ it was; the summary is written to results/earlier.json.
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import driving
@@ -16,7 +17,9 @@ import families
 import numpy as np
 import scipy.stats
 
+from infold import methods
 from infold.comparison import suite
+from infold.history import History
 from infold.learning.lessons import Lessons, Run, learn
 
 _RESULTS = Path(__file__).resolve().parent.parent / "results"
@@ -24,6 +27,7 @@ _KEPT = _RESULTS / "earlier"
 _EARLIER_BUDGET = 150
 _NEW = range(1000, 1004)
 _MAPS = (1, 2, 3)
+_REPEATS = 3  # of each unrelated pair: regrets of single runs differ by factors
 
 
 def kept_run(
@@ -152,17 +156,21 @@ def _unrelated_task(name: str) -> families.Task:
 
 def unrelated() -> dict:
     """Return regrets after 100 evaluations where earlier runs have nothing to do with the new."""
-    taught, scratch, each = [], [], {}
-    for kind, seed, name in _UNRELATED:
-        task = _unrelated_task(name)
-        lessons = lessons_of_map(kind, seed, 16)
-        own_seed = 7000 + len(taught)
-        after = kept_run(f"{name}-after-{kind}-{seed}", task, 100, own_seed, lessons)
-        before = kept_run(f"{name}-before-{kind}-{seed}", task, 100, own_seed)
-        taught.append(float(np.min(after["y"])) - task.minimum)
-        scratch.append(float(np.min(before["y"])) - task.minimum)
-        each[name] = taught[-1] / scratch[-1]
-        print(name, taught[-1], scratch[-1], flush=True)
+    taught: list[float] = []
+    scratch: list[float] = []
+    each: dict[str, list[float]] = {}
+    for again in range(_REPEATS):
+        for pair, (kind, seed, name) in enumerate(_UNRELATED):
+            task = _unrelated_task(name)
+            lessons = lessons_of_map(kind, seed, 16)
+            own_seed = 7000 + pair + 100 * again
+            tag = f"{kind}-{seed}" + (f"-again-{again}" if again else "")
+            after = kept_run(f"{name}-after-{tag}", task, 100, own_seed, lessons)
+            before = kept_run(f"{name}-before-{tag}", task, 100, own_seed)
+            taught.append(float(np.min(after["y"])) - task.minimum)
+            scratch.append(float(np.min(before["y"])) - task.minimum)
+            each.setdefault(name, []).append(taught[-1] / scratch[-1])
+            print(name, taught[-1], scratch[-1], flush=True)
     return {**_ratio(taught, scratch), "each": each}
 
 
@@ -208,12 +216,75 @@ def designs() -> dict:
     }
 
 
+_N_EARLIER_ROVERS = 12
+_NEW_ROVERS = range(1000, 1010)
+
+
+def rovers() -> dict:
+    """Return costs after 20 evaluations of paths of other starts and goals, beside 60 from scratch.
+
+    There is no known minimum: what is compared are the costs themselves.
+    """
+    runs = []
+    for number in range(_N_EARLIER_ROVERS):
+        task = families.rover(number)
+        run = kept_run(task.name, task, 100, number)
+        runs.append(Run(task.name, run["x"], run["y"]))
+    lessons = lessons_of(f"rovers-{_N_EARLIER_ROVERS}", runs)
+    points = replace(lessons, metric=None, features=None)
+    found: dict[str, list[float]] = {"taught_20": [], "points_20": [], "scratch_20": []}
+    found |= {"taught_60": [], "points_60": [], "scratch_60": []}
+    for number in _NEW_ROVERS:
+        task = families.rover(number)
+        traces = {
+            "taught": kept_run(f"{task.name}-after", task, 60, number, lessons),
+            "points": kept_run(f"{task.name}-points", task, 60, number, points),
+            "scratch": kept_run(task.name, task, 60, number),
+        }
+        for name, trace in traces.items():
+            found[f"{name}_20"].append(float(np.min(trace["y"][:20])))
+            found[f"{name}_60"].append(float(np.min(trace["y"][:60])))
+        print(task.name, {name: round(costs[-1], 3) for name, costs in found.items()}, flush=True)
+    medians = {name: float(np.median(costs)) for name, costs in found.items()}
+    features = 0 if lessons.features is None else lessons.features.number
+    return {"medians": medians, "costs": found, "features": features}
+
+
+def speed() -> dict:
+    """Return seconds per suggestion with lessons over those without, in turns in one process."""
+    found = {}
+    task = families.hidden("linear", 1, 1000)
+    lessons = lessons_of_map("linear", 1, 16)
+    run = hidden_run("linear", 1, 1000, 100)
+    curves = families.profiles(1, 300)
+    of_designs = lessons_of("profiles-1", [Run("designs", curves)])
+    for name, known in (("runs", lessons), ("designs", of_designs)):
+        ratios = []
+        for count in (30, 60, 100):
+            y = np.array([task.value(x) for x in run["x"][:count]])
+            seconds: dict[str, list[float]] = {"with": [], "without": []}
+            caches: dict[str, dict] = {"with": {}, "without": {}}
+            for repeat in range(12):
+                for kind, taught in (("with", known), ("without", None)):
+                    history = History(run["x"][:count], y, lessons=taught)
+                    began = time.perf_counter()
+                    said = methods.by_name("auto").suggest(
+                        history, 1, (0, count + repeat), caches[kind]
+                    )
+                    seconds[kind].append(time.perf_counter() - began)
+                    caches[kind] = said.cache
+            ratios.append(np.median(seconds["with"][2:]) / np.median(seconds["without"][2:]))
+        found[name] = [float(ratio) for ratio in ratios]
+    return found
+
+
 def main() -> None:
     """Run the parts that are named, and write what they found."""
     _KEPT.mkdir(parents=True, exist_ok=True)
     path = _RESULTS / "earlier.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     parts = {"hidden": hidden, "growth": growth, "unrelated": unrelated, "designs": designs}
+    parts |= {"rovers": rovers, "speed": speed}
     for name in sys.argv[1:] or parts:
         found[name] = parts[name]()
         path.write_text(json.dumps(found, indent=1) + "\n")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.interpolate
 from scipy.special import expit
 
 from infold.problems.embedded import embedding
@@ -106,3 +107,33 @@ def profile_task(seed: int) -> Task:
 def _flow(x: np.ndarray) -> np.ndarray:
     slope = np.gradient(x, 1.0 / (_N_CURVE - 1))
     return np.concatenate([3.0 * x, slope, x * slope])
+
+
+def rover(number: int) -> Task:
+    """Return a rover's path from a start on the left to a goal on the right, as the suite has it.
+
+    Obstacles are the same in all tasks, starts and goals differ.
+    """
+    obstacles = np.random.default_rng(2018).uniform(size=(100, 2))
+    rng = np.random.default_rng([number, 17])
+    start = np.array([0.05, rng.uniform(0.05, 0.5)])
+    goal = np.array([0.95, rng.uniform(0.5, 0.95)])
+    away = np.minimum(
+        np.max(np.abs(obstacles - start), axis=1), np.max(np.abs(obstacles - goal), axis=1)
+    )
+    centres = obstacles[away > 0.075]
+    displacement = 1e-4 * np.random.default_rng(0).normal(size=(30, 2))
+
+    def cost(x: np.ndarray) -> float:
+        points = (1.2 * np.asarray(x) - 0.1).reshape(30, 2) + displacement
+        spline, _ = scipy.interpolate.splprep(points.T, k=3)
+        path = np.stack(scipy.interpolate.splev(np.linspace(0.0, 1.0, 500), spline), axis=1)
+        inside = np.any(np.all(np.abs(path[:, None] - centres) <= 0.025, axis=2), axis=1)
+        blocked = inside | np.any((path < 0.0) | (path > 1.0), axis=1)
+        density = 0.05 + 20.0 * blocked
+        lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
+        along = np.sum(lengths * (density[:-1] + density[1:]) / 2.0)
+        missed = np.sum(np.abs(path[0] - start)) + np.sum(np.abs(path[-1] - goal))
+        return float(along + 10.0 * missed)
+
+    return Task(f"rover-{number}", 60, cost)

@@ -50,8 +50,12 @@ class Decoder(NamedTuple):
     """Deviation of the designs, the unit of distances from them."""
 
 
+@functools.lru_cache(maxsize=4)
 def decoder_of(manifold: Manifold) -> Decoder:
-    """Return the decoder of a manifold: features are scaled to the unit cube by the designs."""
+    """Return the decoder of a manifold: features are scaled to the unit cube by the designs.
+
+    The last few are remembered, since every suggestion of a run has the same.
+    """
     lower, upper = np.min(manifold.z, axis=0), np.max(manifold.z, axis=0)
     width = np.maximum(upper - lower, 1e-9)
     lower, width = lower - _MARGIN * width, (1.0 + 2.0 * _MARGIN) * width
@@ -209,7 +213,7 @@ class FittedDesigns(FittedGP):
     """A fitted GP on features of designs."""
 
     decoder: Decoder
-    places: Float[np.ndarray, "n e"]
+    places: Float[np.ndarray, "all e"]
     """Features of all points, and how far each is from its design."""
     has_features: ClassVar[bool] = True
 
@@ -230,11 +234,13 @@ class FittedDesigns(FittedGP):
     @float64
     def predict(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:
         places = encode(self.decoder, x)
-        mean, variance = regression.predict(self.gp, self.posterior, places)
-        return np.asarray(mean), np.asarray(variance)
+        mean, variance = np.asarray(_predict_places(self.gp, self.posterior, places))
+        return mean, variance
 
     def predict_few(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:
-        return self.predict(x)
+        padded = np.concatenate([x, np.repeat(x[-1:], -len(x) % _BATCH, axis=0)])
+        mean, variance = self.predict(padded)
+        return mean[: len(x)], variance[: len(x)]
 
     @float64
     def encode(self, x: Float[np.ndarray, "m D"]) -> list[np.ndarray]:
@@ -270,6 +276,13 @@ class FittedDesigns(FittedGP):
 
 def _on_designs(u: Float[Array, "m q"]) -> Float[Array, "m q+1"]:
     return jnp.concatenate([u, jnp.zeros((len(u), 1))], axis=1)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _predict_places(
+    settings: Regression, posterior: RegressionPosterior, places: Float[jax.Array, "m e"]
+) -> Float[jax.Array, "2 m"]:
+    return jnp.stack(regression.predict(settings, posterior, places))
 
 
 @functools.partial(jax.jit, static_argnums=0)

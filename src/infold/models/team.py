@@ -28,6 +28,7 @@ from infold.models.base import (
     Model,
     State,
     Surface,
+    kept_array,
     kept_state,
     log_densities,
 )
@@ -90,9 +91,7 @@ class Team:
             assert trouble is not None
             raise trouble
         taught = [name for name in members if self._is_taught(name)]
-        related = {
-            name: self._relation(name, scores[name], history, key, state, states) for name in taught
-        }
+        related = {name: self._relation(name, history, key, state, states) for name in taught}
         untaught = [name for name in members if name not in taught] or taught
         best = max(untaught, key=lambda name: scores[name])
         trust: dict[str, float] = {}
@@ -100,9 +99,10 @@ class Team:
         if taught:
             forecasters = {SCRATCH: members[best]} | {name: members[name] for name in taught}
             trust = _trust(history, taught)
-            least = _LEAST_RELATION * math.sqrt(history.n_succeeded / _FEWEST)
             usable = [
-                name for name in taught if trust[name] > _LEAST_TRUST and related[name] > least
+                name
+                for name in taught
+                if trust[name] > _LEAST_TRUST and related[name] > _LEAST_RELATION
             ]
             best = max(usable, key=lambda name: trust[name], default=best)
         return FittedTeam(
@@ -121,7 +121,6 @@ class Team:
     def _relation(
         self,
         name: str,
-        score: float,
         history: History,
         key: Sequence[int],
         state: State,
@@ -130,26 +129,42 @@ class Team:
         """Return how much better lessons predict than the same lessons of shuffled coordinates.
 
         The log density of all values given the others, beside the mean of shuffled lessons, which
-        have as many parameters: where lessons have nothing to do with the run it is about 0.
-        Infinite where there are too few evaluations to tell, or nothing to shuffle.
+        have as many parameters: where lessons have nothing to do with the run it is about 0. Of
+        many values it is divided by the root of their number.
+        Minus infinity where there are too few evaluations to tell, infinite where there is nothing
+        to shuffle.
         """
         model = self.models[self.names.index(name)]
-        if not isinstance(model, Shuffled) or history.n_succeeded < _FEWEST:
+        if not isinstance(model, Shuffled):
             return math.inf
-        others = []
-        for number in range(_N_SHUFFLED):
-            place = f"{name}-shuffled-{number}"
-            shuffled = model.shuffled(history, number)
-            try:
-                fitted = model.fit(shuffled, key, kept_state(state, place))
-            except (FloatingPointError, np.linalg.LinAlgError):
-                continue
-            states[place] = fitted.state
-            others.append(_evidence(fitted))
-        usual = float(np.mean(others)) if others else -math.inf
-        if not math.isfinite(usual):
-            return math.inf
-        return history.n_succeeded * (score - usual)
+        count = _n_compared(len(history.y))
+        part = history.part(np.arange(count))
+        if part.n_succeeded < _FEWEST:
+            return -math.inf
+        place = f"{name}-relation"
+        same = np.array([count, np.sum(part.y[part.succeeded]), np.sum(part.x)])
+        known = kept_array(state, place)
+        if known is not None and known.shape == (4,) and np.array_equal(known[:3], same):
+            states[place] = known
+            return float(known[3])
+        whose = [part] + [model.shuffled(part, number) for number in range(_N_SHUFFLED)]
+        try:
+            own, *others = (_evidence(model.fit(one, key, {})) for one in whose)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            return -math.inf
+        relation = part.n_succeeded * (own - float(np.mean(others)))
+        relation = relation if math.isfinite(relation) else -math.inf
+        relation /= math.sqrt(part.n_succeeded / _FEWEST)
+        states[place] = np.append(same, relation)
+        return relation
+
+
+def _n_compared(n: int) -> int:
+    """Return how many of n evaluations lessons are compared on: not all, to compare but rarely."""
+    count = _FEWEST
+    while _GROWTH * count <= n:
+        count = math.ceil(_GROWTH * count)
+    return min(count, n)
 
 
 SCRATCH = "scratch"
@@ -157,7 +172,8 @@ SCRATCH = "scratch"
 
 _N_SHUFFLED = 2
 _FEWEST = 13  # evaluations that can tell lessons from shuffled ones: see docs/notes.md
-_LEAST_RELATION = 3.0  # log density of so few values; of more, with the root of their number
+_GROWTH = 1.15  # of their number from one comparison to the next
+_LEAST_RELATION = 3.0  # log density; unrelated lessons rarely have as much
 _PRIOR = 6.0  # evaluations that what learning left out counts for
 _LEAST_TRUST = 1.0  # below, it may be chance
 _MOST_GAIN = 1.0  # log density of a value, by which it may speak for a model
