@@ -43,7 +43,7 @@ def _history(n: int = 15, **given: object) -> History:
 
 @pytest.mark.parametrize("kind", ["metric", "features"])
 def test_gradients_match_finite_differences(kind: str) -> None:
-    surface = TaughtGP(kind=kind).fit(_history(), (0, 1), {}).surface
+    surface = TaughtGP(knows=kind).fit(_history(), (0, 1), {}).surface
     x = np.random.default_rng(2).uniform(0.2, 0.8, size=(3, _D))
     found = surface.predict_with_gradients(x)
     for i in range(_D):
@@ -55,7 +55,7 @@ def test_gradients_match_finite_differences(kind: str) -> None:
 
 def test_features_predict_what_inputs_alone_do_not() -> None:
     x = np.random.default_rng(3).uniform(size=(50, _D))
-    fitted = TaughtGP(kind="features").fit(_history(), (0, 1), {})
+    fitted = TaughtGP(knows="features").fit(_history(), (0, 1), {})
     mean, _ = fitted.predict(x)
     error = np.sqrt(np.mean((fitted.outputs.invert(mean) - _value(x)) ** 2))
     assert error < 0.2 * np.std(_value(x))

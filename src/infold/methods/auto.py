@@ -32,8 +32,8 @@ def auto() -> BayesianOptimization:
             models=(
                 _expert((-9.0, 2.0)),
                 _expert((-2.0, 1.0)),
-                TaughtGP(kind="metric"),
-                TaughtGP(kind="features"),
+                TaughtGP(knows="metric"),
+                TaughtGP(knows="features"),
                 DesignsGP(),
             ),
         ),

@@ -22,7 +22,7 @@ from infold.learning.designs import KERNEL
 from infold.learning.lessons import Manifold
 from infold.models import regression
 from infold.models.base import MeanAndVariance, State, kept_array
-from infold.models.full_space import FittedGP
+from infold.models.full_space import FittedGP, standardized_noise
 from infold.models.likelihood import GPSurface
 from infold.models.regression import Regression, RegressionPosterior
 from infold.record import History
@@ -140,6 +140,8 @@ class DesignsGP:
     """Least noise variance, of values of unit variance."""
     warm_training_iterations: int = 3
     """Training iterations from the last suggestion's parameters."""
+    noise: float | None = None
+    """Variance of the noise of an evaluation where it is known, 0 for none; learned when None."""
 
     def applies(self, history: History) -> bool:
         """Tell whether the lessons know designs."""
@@ -175,6 +177,7 @@ class DesignsGP:
             warm=kept_array(state, "parameters"),
             curvature=kept_array(state, "curvature"),
             warm_iterations=self.warm_training_iterations,
+            noise=standardized_noise(self.noise, outputs, values),
         )
         return FittedDesigns(
             gp=self.gp,

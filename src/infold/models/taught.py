@@ -22,7 +22,7 @@ from infold.gp.outputs import PowerTransform, without_outliers
 from infold.learning.lessons import FeatureMap, Metric
 from infold.models import regression
 from infold.models.base import State, kept_array
-from infold.models.full_space import FittedGP
+from infold.models.full_space import FittedGP, standardized_noise
 from infold.models.likelihood import GPSurface
 from infold.models.regression import Regression, RegressionPosterior
 from infold.record import History
@@ -38,7 +38,7 @@ _LEAST_REACH = 1e-6
 class TaughtGP:
     """Settings of a GP that knows lessons; it takes part where the history has them."""
 
-    kind: str = "metric"
+    knows: str = "metric"
     """One of `KINDS`."""
     noise_prior: tuple[float, float] = (-9.0, 2.0)
     """Location and scale of the log-normal prior on the noise variance."""
@@ -46,24 +46,26 @@ class TaughtGP:
     """Least noise variance, of values of unit variance."""
     warm_training_iterations: int = 3
     """Training iterations from the last suggestion's parameters."""
+    noise: float | None = None
+    """Variance of the noise of an evaluation where it is known, 0 for none; learned when None."""
 
     def __post_init__(self) -> None:
-        _checks.one_of("kind", self.kind, KINDS)
+        _checks.one_of("knows", self.knows, KINDS)
         _checks.at_least("warm_training_iterations", self.warm_training_iterations, 1)
 
     def applies(self, history: History) -> bool:
         """Tell whether there are lessons of this kind; features make the metric superfluous."""
         lessons = history.lessons
-        if lessons is None or (self.kind == "metric" and lessons.features is not None):
+        if lessons is None or (self.knows == "metric" and lessons.features is not None):
             return False
-        return getattr(lessons, self.kind) is not None
+        return getattr(lessons, self.knows) is not None
 
     def shuffled(self, history: History, number: int) -> History:
         """Return the history with lessons that say the same of other coordinates, drawn anew."""
         lessons = history.lessons
         assert lessons is not None
         order = np.random.default_rng([number, history.dimension]).permutation(history.dimension)
-        if self.kind == "features":
+        if self.knows == "features":
             assert lessons.features is not None
             features = FeatureMap(weights=lessons.features.weights[:, order])
             return replace(history, lessons=replace(lessons, features=features))
@@ -101,6 +103,7 @@ class TaughtGP:
             warm=kept_array(state, "parameters"),
             curvature=kept_array(state, "curvature"),
             warm_iterations=self.warm_training_iterations,
+            noise=standardized_noise(self.noise, outputs, values),
         )
         return FittedTaughtGP(
             gp=self.gp,
@@ -111,15 +114,15 @@ class TaughtGP:
             posterior=trained.posterior,
             smooths=True,
             weights=weights,
-            kind=self.kind,
+            knows=self.knows,
         )
 
     def _map(self, history: History) -> tuple[np.ndarray, np.ndarray]:
         """Return A, and how far lengthscales may be from 1 then."""
         lessons = history.lessons
         assert lessons is not None
-        own = _OWN[self.kind]
-        if self.kind == "features":
+        own = _OWN[self.knows]
+        if self.knows == "features":
             assert lessons.features is not None
             weights = lessons.features.weights
             return weights, np.append(np.full(len(weights), own), _ALL)
@@ -144,12 +147,12 @@ class FittedTaughtGP(FittedGP):
 
     weights: Float[np.ndarray, "e D"]
     """A."""
-    kind: str
+    knows: str
 
     @functools.cached_property
     def surface(self) -> GPSurface:
         lengthscale = None
-        if self.kind == "metric":
+        if self.knows == "metric":
             scaled = np.asarray(self.posterior.params.lengthscale)
             lengthscale = scaled / np.diagonal(self.weights)
         return self.surface_over(
