@@ -14,6 +14,7 @@ from tests.test_runfile import new
 
 import infold
 from infold import Optimizer
+from infold.learning.lessons import FeatureMap, Lessons, Metric
 
 N_EDITS = int(os.environ.get("INFOLD_RUN_FILE_EDITS", "100"))
 DATA = Path(__file__).parent / "data"
@@ -89,6 +90,20 @@ def originals(tmp_path_factory) -> list[bytes]:
     optimizer.forget(asked[1])
     optimizer.expect({**asked[0], "n": 3})
     optimizer.save(path, {"note": [1, {"a": None}]})
+    written.append(path.read_bytes())
+    path.unlink()
+    lessons = Lessons(
+        dimension=7,
+        points=np.full((2, 7), 0.5),
+        centre=np.full(7, 0.5),
+        metric=Metric(log_lengthscale=np.zeros(7), known=np.ones(7, dtype=bool)),
+        features=FeatureMap(weights=np.eye(2, 7)),
+        n_runs=3,
+        n_evaluations=30,
+    )
+    optimizer = new("random", earlier=lessons)
+    optimizer.tell(optimizer.ask(), 1.0)
+    optimizer.save(path)
     written.append(path.read_bytes())
     for name in ("random", "full_space", "mgpc"):
         old = DATA / f"version-1-{name}.json"

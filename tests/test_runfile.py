@@ -247,7 +247,7 @@ def test_file_that_another_hand_changed_is_written_anew(tmp_path):
     [
         ("somebody's notes", "is not a run file of infold and is not overwritten"),
         ('{"format": "notes"}\n', "is not a run file of infold and is not overwritten"),
-        ('{"format": "infold-run", "version": 3}\n{"a": 1}\n', "has version 3 and is not overwr"),
+        ('{"format": "infold-run", "version": 4}\n{"a": 1}\n', "has version 4 and is not overwr"),
         ('{"format": "infold-run", "version": 2, "me', "is not a run file of infold and is not"),
         ("\n", "is not a run file of infold and is not overwritten"),
     ],
@@ -411,7 +411,7 @@ def edited(path: Path, number: int, **fields) -> None:
 @pytest.mark.parametrize(
     ("number", "fields", "message"),
     [
-        (1, {"version": 99}, "has version 99: this infold reads versions 1 and 2"),
+        (1, {"version": 99}, "has version 99: this infold reads versions 1 to 3"),
         (1, {"format": "notes"}, "is not a run file of infold"),
         (1, {"seed": "removed"}, "line 1: seed is missing: expected a whole number of at least 0"),
         (1, {"seed": True}, "line 1: seed = True: expected a whole number"),

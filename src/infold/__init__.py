@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from infold._minimize import minimize
     from infold.compilation import cache_compilations
     from infold.evaluation.outcome import Outcome
+    from infold.learning.learned import Learned, learn
     from infold.objectives import hypervolume
     from infold.optimizer import Optimizer
     from infold.space import Bool, Categorical, Float, Int, Space
@@ -19,12 +20,14 @@ __all__ = [
     "Categorical",
     "Float",
     "Int",
+    "Learned",
     "Optimizer",
     "Outcome",
     "Space",
     "__version__",
     "cache_compilations",
     "hypervolume",
+    "learn",
     "minimize",
     "plot",
     "problems",
@@ -35,6 +38,8 @@ __all__ = [
 _HOMES = {
     "cache_compilations": "infold.compilation",
     "hypervolume": "infold.objectives",
+    "learn": "infold.learning.learned",
+    "Learned": "infold.learning.learned",
     "minimize": "infold._minimize",
     "Optimizer": "infold.optimizer",
     "Outcome": "infold.evaluation.outcome",

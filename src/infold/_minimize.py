@@ -142,6 +142,7 @@ def minimize(
     where: object = None,
     x0: Sequence | np.ndarray | None = None,
     y0: Sequence[float] | np.ndarray | None = None,
+    earlier: Any = None,
     workers: Any = 1,
     n_parallel: int | None = None,
     timeout: float | None = None,
@@ -181,6 +182,10 @@ def minimize(
             its `Outcome`.)
         x0: points to evaluate first, or points that have been evaluated where `y0` is given.
         y0: values at `x0` that the caller already has, or outcomes.
+        earlier: runs of the same family that were made before, so that this one begins with what
+            they teach: run files, results, Optuna studies, arrays and more, one or a list; see
+            `infold.learn`, whose result and file it takes as well. The checkpoint holds what was
+            learned: a run that is continued does not look at them again.
         workers: number of processes that evaluate (-1: one per core); or an executor, a
             multiprocessing pool or a Dask client, or the map of one; or any map-like callable.
         n_parallel: evaluations under way at once, where `workers` does not say.
@@ -228,9 +233,11 @@ def minimize(
         "initial": initial,
         "seed": seed,
         "direction": direction,
+        "earlier": earlier,
     }
     with ExitStack() as stack:
-        run = stack.enter_context(open_run(checkpoint, space=bounds, where=where, given=given))
+        opened = open_run(checkpoint, space=bounds, where=where, given=given, progress=progress)
+        run = stack.enter_context(opened)
         first = _new_points(run.optimizer, x0, y0)
         bar = None
         if progress:

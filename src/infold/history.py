@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from infold import _checks
+from infold.learning.lessons import Lessons
 
 if TYPE_CHECKING:
     from infold.space.where import Where
 
-OTHERS = ("design", "user")
+OTHERS = ("design", "user", "earlier")
 """Who may have chosen a point besides the method."""
 
 
@@ -90,6 +91,8 @@ class History:
     """Known constraints on inputs; None where every point is allowed."""
     scales: np.ndarray | None = None
     """K units in which violations are added up; None: the median violation of each constraint."""
+    lessons: Lessons | None = None
+    """What earlier runs taught, in the same cube; None where there is nothing to know."""
 
     def __post_init__(self) -> None:
         x = _checks.unit_cube("x", self.x, None)
@@ -109,6 +112,10 @@ class History:
         proposals = tuple(self.proposals) or (Proposal(),) * n_points
         if len(proposals) != n_points:
             raise ValueError(f"proposals has {len(proposals)} entries: expected {n_points}")
+        if self.lessons is not None and self.lessons.dimension != x.shape[1]:
+            raise ValueError(
+                f"lessons are of dimension {self.lessons.dimension}: expected {x.shape[1]}"
+            )
         object.__setattr__(self, "proposals", proposals)
         constraints = _table("constraints", self.constraints, len(x))
         objectives = _table("objectives", self.objectives, len(x))

@@ -20,6 +20,7 @@ from infold.space import Point, Space, pairing
 from infold.space.fixed import Fixed
 
 if TYPE_CHECKING:
+    from infold.learning.lessons import Lessons
     from infold.model_view import ModelView
 
 DIRECTIONS = objectives.DIRECTIONS
@@ -46,6 +47,8 @@ class Optimizer(RunView):
         seed: int | None = None,
         direction: str | Sequence[str] = "minimize",
         where: object = None,
+        earlier: Any = None,
+        progress: bool = False,
     ) -> None:
         """
         Args:
@@ -63,6 +66,9 @@ class Optimizer(RunView):
                 several objectives.
             where: known constraints on points, `LinearConstraint` and `NonlinearConstraint` of
                 SciPy: no point that violates them is ever suggested.
+            earlier: runs of the same family that were made before, or what `infold.learn` found in
+                them: see there for what it may be. What they teach is kept with the run.
+            progress: whether to show a progress bar while that is learned.
         """
         self.space = Space.of(space, where)
         if isinstance(method, type):
@@ -89,8 +95,16 @@ class Optimizer(RunView):
         """How long the last `ask` took."""
         self.metadata: dict[str, Any] = {}
         """Whatever the user wants to keep with the run; `save` writes it."""
+        lessons = None
+        if earlier is not None:
+            from infold.learning.learned import lessons_for
+
+            if not isinstance(self.direction, str):
+                raise ValueError("earlier goes with one objective: expected none with several")
+            lessons = lessons_for(earlier, self.space, direction=self.direction, progress=progress)
         signs = objectives.signs_of(directions)
-        self._record = Record(self.space, signs if len(signs) > 1 else float(signs[0]))
+        sign = signs if len(signs) > 1 else float(signs[0])
+        self._record = Record(self.space, sign, lessons)
         self._journal = runfile.Journal(self._record)
         self._cache: Cache = {}
         self._behind = False  # whether suggestions must be made again to know the cache
@@ -111,6 +125,11 @@ class Optimizer(RunView):
     def __getstate__(self) -> dict[str, Any]:
         """Leave the fitted model behind: it can be fitted again, and need not pickle."""
         return {**self.__dict__, "_model": None}
+
+    @property
+    def lessons(self) -> "Lessons | None":
+        """What earlier runs taught, in the unit cube of the space; None where that is nothing."""
+        return self._record.lessons
 
     @property
     def initial(self) -> str:
@@ -293,7 +312,7 @@ class Optimizer(RunView):
         return None if self._behind else self._cache
 
     def _settings(self) -> dict[str, Any]:
-        return {
+        settings = {
             "space": self.space.to_json(),
             "method": runfile.method_to_json(self.method),
             "n_initial": self.n_initial,
@@ -301,6 +320,7 @@ class Optimizer(RunView):
             "seed": self.seed,
             "direction": self.direction,
         }
+        return settings if self.lessons is None else {**settings, "earlier": self.lessons}
 
     @classmethod
     def load(
@@ -334,6 +354,7 @@ class Optimizer(RunView):
                 initial=contents["initial"],
                 seed=contents["seed"],
                 direction=contents["direction"],
+                earlier=contents["earlier"],
             )
         optimizer.metadata = contents["metadata"]
         for event, place in contents["events"]:

@@ -16,6 +16,7 @@ from infold.history import OTHERS, History, Proposal, Rounding
 from infold.space import pairing
 
 if TYPE_CHECKING:
+    from infold.learning.lessons import Lessons
     from infold.space import Space
 
 __all__ = [
@@ -95,9 +96,9 @@ class Evaluation(_Proposed):
     proposed_by: str
     """Who proposed the point: `design`, `user`, or a method, as in `mgpc` or `mgpc/random`.
 
-    What follows the slash is the part of the method that chose the point. It ends in `replaced`
-    where the choice was known already and a random point took its place. `unknown` stands in runs
-    that an older infold wrote.
+    What follows the slash is the part of the method that chose the point, or behind `design` that
+    earlier runs taught it. It ends in `replaced` where the choice was known already and a random
+    point took its place. `unknown` stands in runs that an older infold wrote.
     """
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     """What the method said about the point when it proposed it."""
@@ -140,15 +141,19 @@ Event = Evaluation | Pending | Ask | Forget
 class Record:
     """Evaluations and pending points of a run."""
 
-    def __init__(self, space: "Space", sign: float | np.ndarray) -> None:
+    def __init__(
+        self, space: "Space", sign: float | np.ndarray, lessons: "Lessons | None" = None
+    ) -> None:
         """
         Args:
             space: the user's parameters.
             sign: 1 where values are minimized, -1 where they are maximized; an array of them where
                 there are several objectives.
+            lessons: what earlier runs teach, in the unit cube of the space.
         """
         self.space = space
         self.sign = sign
+        self.lessons = lessons
         self.evaluations: list[Evaluation] = []
         """In the order they were told."""
         self.pending: list[Pending] = []
@@ -229,7 +234,7 @@ class Record:
 
     def as_of(self, n_evaluations: int, pending: Iterable[Pending], n_asked: int) -> "Record":
         """Return the record as it was at an earlier time."""
-        earlier = Record(self.space, self.sign)
+        earlier = Record(self.space, self.sign, self.lessons)
         earlier.evaluations = self.evaluations[:n_evaluations]
         earlier.pending = list(pending)
         earlier.n_asked = n_asked
@@ -312,4 +317,5 @@ class Record:
             constraints=constraints,
             objectives=losses if self.several else np.empty((0, 0)),
             where=self.space.where,
+            lessons=self.lessons,
         )

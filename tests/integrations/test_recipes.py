@@ -1,4 +1,4 @@
-"""The recipes of docs/optuna.md run as they are written."""
+"""The recipes of docs/optuna.md and the code of docs/learning.md run as they are written."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ def run(path: Path) -> str:
         check=True,
         stdout=subprocess.PIPE,
         text=True,
-        timeout=300,
+        timeout=600,
     ).stdout
 
 
@@ -58,3 +58,19 @@ def test_postgresql(tmp_path, postgres, monkeypatch):
 
 def test_ray_tune(tmp_path):
     assert float(run(recipe(tmp_path, "Ray Tune")).split()[-1]) < 5.0
+
+
+def test_earlier_studies(tmp_path):
+    run(recipe(tmp_path, "Earlier studies"))
+    assert len(optuna.load_study(study_name="old", storage=f"sqlite:///{tmp_path}/old.db").trials)
+
+
+def test_learning_page(tmp_path, monkeypatch):
+    """All the code of docs/learning.md runs, one block after the other."""
+    page = (Path(__file__).parents[2] / "docs" / "learning.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "page.py"
+    path.write_text("\n".join(blocks))
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    run(path)
+    assert (tmp_path / "features.png").stat().st_size > 10_000

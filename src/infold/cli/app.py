@@ -10,9 +10,9 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
-from infold.cli import compare, minimize, report, speed, study
+from infold.cli import compare, learn, minimize, report, speed, study
 from infold.cli.driving import close_run, drive_shown
-from infold.cli.options import Acquisition, Features, Initial, Method, Trials
+from infold.cli.options import Acquisition, Earlier, Features, Initial, Method, Trials
 from infold.cli.terminal import console, told_plainly
 
 _FIRST = ("minimize", "report", "watch", "run")  # what most people look for
@@ -35,6 +35,7 @@ app.add_typer(compare.app)
 app.add_typer(speed.app)
 app.add_typer(study.app)
 app.add_typer(minimize.app)
+app.add_typer(learn.app)
 app.add_typer(report.app)
 
 
@@ -66,6 +67,7 @@ def run(
     features: Features = None,
     trials: Trials = 100,
     initial: Initial = None,
+    earlier: Earlier = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed of every random choice.  \\[default: 0]")
     ] = None,
@@ -87,7 +89,11 @@ def run(
             if page is not None:
                 check_replaceable(page)
             objective = problems.get(problem)
-            given: dict[str, Any] = {"n_initial": initial, "seed": seed}
+            given: dict[str, Any] = {
+                "n_initial": initial,
+                "seed": seed,
+                "earlier": earlier or None,
+            }
             if resume:
                 if out is None or not out.exists():
                     raise ValueError("--resume needs --out with the file of an earlier run")
@@ -112,6 +118,7 @@ def run(
                 space=[(0.0, 1.0)] * objective.dimension,
                 given=given,
                 defaults={"initial": initial_points, "seed": 0},
+                progress=True,
             )
             kept = stack.enter_context(opened)
         optimizer = kept.optimizer

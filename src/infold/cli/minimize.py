@@ -9,7 +9,7 @@ import typer
 
 from infold.cli.driving import close_run, drive_shown
 from infold.cli.objective import find_objective
-from infold.cli.options import Acquisition, Features, Initial, Method, Noise, Trials
+from infold.cli.options import Acquisition, Earlier, Features, Initial, Method, Noise, Trials
 from infold.cli.terminal import console, told_plainly
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def minimize_command(
     noise: Noise = None,
     trials: Trials = 100,
     initial: Initial = None,
+    earlier: Earlier = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random choice.")] = None,
     workers: Annotated[int, typer.Option(help="Evaluations at once.")] = 1,
     max_failures: Annotated[
@@ -93,7 +94,9 @@ def minimize_command(
                     "n_initial": initial,
                     "seed": seed,
                     "direction": _direction(direction, maximize),
+                    "earlier": earlier or None,
                 },
+                progress=True,
             )
             kept = stack.enter_context(opened)
             optimizer = kept.optimizer

@@ -11,7 +11,8 @@ Method = Annotated[
 Acquisition = Annotated[str | None, typer.Option(help="ei, pi or ucb.  \\[default: ei]")]
 
 
-def _number_or_auto(text: str) -> int | str:
+def number_or_auto(text: str) -> int | str:
+    """Return what an option says that takes a whole number or `auto`."""
     return text if text == "auto" else int(text)
 
 
@@ -20,12 +21,19 @@ Features = Annotated[
     typer.Option(
         help="Dimension of the feature space, or auto.  \\[default: min(10, D // 2)]",
         metavar="INTEGER",
-        parser=_number_or_auto,
+        parser=number_or_auto,
     ),
 ]
 Noise = Annotated[
     float | None,
     typer.Option(help="Variance of the noise of an evaluation, 0 for none.  \\[default: learned]"),
+]
+Earlier = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Earlier runs to learn from: run files, CSV files or what `infold learn` wrote; "
+        "'runs/*.json' for several. May be given more than once."
+    ),
 ]
 Trials = Annotated[int, typer.Option(help="Evaluations in all, the initial ones included.")]
 Initial = Annotated[

@@ -17,6 +17,7 @@ from optuna.distributions import (
 from optuna.trial import FrozenTrial, TrialState
 
 from infold.integrations import _optuna_private as private
+from infold.learning.lessons import Lessons
 from infold.methods import Cache
 from infold.record import History, Proposal
 from infold.space import Categorical, Float, Int, Parameter, Space
@@ -103,6 +104,20 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     )
 
 
+def user_parameter(distribution: Any) -> Parameter:
+    """Return a distribution as a parameter with the user's own values.
+
+    Its coordinates are those that `Coding` gives them.
+    """
+    if hasattr(distribution, "choices"):
+        return Categorical(distribution.choices)
+    if isinstance(distribution, IntDistribution):
+        return Int(
+            distribution.low, distribution.high, log=distribution.log, step=distribution.step
+        )
+    return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+
+
 def can_model(name: str, distribution: BaseDistribution) -> bool:
     """Return whether a parameter has several values, and not more than infold can tell apart."""
     if distribution.single():
@@ -162,6 +177,10 @@ class Memory:
     open_identities: set[bytes] = field(default_factory=set)
     """Trials that had further parameters, which may make the difference."""
     warned: bool = False
+    asked_lessons: bool = False
+    """Whether `lessons` is known."""
+    lessons: Lessons | None = None
+    """What earlier runs teach about the parameters."""
 
     def of(self, study_name: str, coding: Coding) -> "Memory":
         """Return this memory, or an empty one where the study or the space is another."""
@@ -316,6 +335,14 @@ def _values(trial: FrozenTrial, signs: np.ndarray) -> np.ndarray:
     if trial.state != TrialState.PRUNED or last is None or len(signs) > 1:
         return np.full(len(signs), np.nan)
     return signs * last
+
+
+def losses(trials: Iterable[FrozenTrial], sign: float) -> np.ndarray:
+    """Return values to minimize of finished trials, NaN where there is none, as models see them."""
+    finished = list(trials)
+    pruned = np.array([trial.state == TrialState.PRUNED for trial in finished], dtype=bool)
+    signs = np.array([sign])
+    return _finite(np.array([_values(trial, signs)[0] for trial in finished]), pruned)
 
 
 def _finite(y: np.ndarray, pruned: np.ndarray) -> np.ndarray:

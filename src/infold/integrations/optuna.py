@@ -8,13 +8,19 @@ import secrets
 import threading
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from infold import _checks, methods, objectives
+from infold.history import History
+from infold.learning.kinds import NothingShared
+from infold.learning.learned import Learned, NothingToLearn, learn
+from infold.learning.lessons import Lessons
 from infold.methods import Method, RandomSearch
+from infold.space import Space
 
 try:
     from optuna.distributions import BaseDistribution
@@ -36,6 +42,7 @@ from infold.integrations._optuna_trials import (
     can_model,
     groups_of,
     look,
+    user_parameter,
 )
 
 _DAY = 86400.0
@@ -73,6 +80,7 @@ class InfoldSampler(BaseSampler):
         seed: int | None = None,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         max_running_seconds: float = _DAY,
+        earlier: Any = None,
     ) -> None:
         """
         Args:
@@ -95,6 +103,10 @@ class InfoldSampler(BaseSampler):
                 values, feasible where none is above 0, as Optuna's own samplers take it.
             max_running_seconds: seconds after which a trial that still runs is taken for that of a
                 killed worker.
+            earlier: studies of the same family that were made before, as objects or as
+                (storage URL, study name), run files, arrays and more, one or a list; or what
+                `infold.learn` found in them. See there. It is read here and now. Workers that are
+                given the same learn the same.
         """
         if not max_running_seconds > 0:
             raise ValueError(
@@ -133,6 +145,7 @@ class InfoldSampler(BaseSampler):
         self._groups: dict[tuple[str, int], Groups] = {}
         """By study and number of a trial that is running, what it may still need."""
         self._warned: set[str] = set()
+        self._learned = None if earlier is None else _learned(earlier, self._search_space)
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -163,8 +176,13 @@ class InfoldSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        if self._begins_at_centre(trial) and can_model(param_name, param_distribution):
-            return Coding({param_name: param_distribution}).centre()[param_name]
+        if self._begins_unknown(trial) and can_model(param_name, param_distribution):
+            coding = Coding({param_name: param_distribution})
+            first = self._first_of_lessons(coding)
+            if first is not None:
+                return first[param_name]
+            if self._design is not None and self._design.design == "centre":
+                return coding.centre()[param_name]
         chosen = private.announced(trial, {param_name: param_distribution})
         if not chosen:
             chosen = self._sample_group(study, trial, param_name)
@@ -176,9 +194,47 @@ class InfoldSampler(BaseSampler):
             study, trial, param_name, param_distribution
         )
 
-    def _begins_at_centre(self, trial: FrozenTrial) -> bool:
+    def _begins_unknown(self, trial: FrozenTrial) -> bool:
         """Tell whether the trial is the first of all, whose parameters nobody knows beforehand."""
-        return trial.number == 0 and self._design is not None and self._design.design == "centre"
+        return trial.number == 0 and self._design is not None
+
+    def _first_of_lessons(self, coding: Coding) -> dict[str, Any] | None:
+        """Return the point that earlier runs would begin with; None where they know none."""
+        lessons = self._lessons(coding)
+        if lessons is None or not len(lessons.points) or self._design is None:
+            return None
+        space = coding.space
+        empty = History(
+            np.empty((0, space.dimension)), np.empty(0), rounding=space.rounding, lessons=lessons
+        )
+        point = space.decode(self._design.suggest(empty, 1, (self._seed, 0)).x[0])
+        assert isinstance(point, dict)
+        return coding.params(point)
+
+    def _lessons(self, coding: Coding) -> Lessons | None:
+        """Return what earlier runs teach about these parameters; None where that is nothing."""
+        if self._learned is None:
+            return None
+        space = Space({name: user_parameter(d) for name, d in coding.distributions.items()})
+        try:
+            lessons = self._learned.seen_from(space)
+        except NothingShared:
+            return None
+        return None if lessons.empty else lessons
+
+    def _with_lessons(self, history: History, coding: Coding, memory: Memory) -> History:
+        """Return the history with what earlier runs teach about its parameters."""
+        if self._learned is None:
+            return history
+        if not memory.asked_lessons:
+            memory.asked_lessons = True
+            memory.lessons = self._lessons(coding)
+            if memory.lessons is None:
+                _log.warning(
+                    "nothing is learned from earlier runs about these parameters: %s",
+                    ", ".join(coding.distributions),
+                )
+        return replace(history, lessons=memory.lessons)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         self._independent_sampler.before_trial(study, trial)
@@ -264,17 +320,19 @@ class InfoldSampler(BaseSampler):
         seen = self._look(study, trial, coding, memory)
         for attempt in range(_ATTEMPTS):
             suggestion = None
+            history = seen.history
+            if group is None:
+                history = self._with_lessons(history, coding, memory)
             seed = self._seed + sum(own) + attempt
             if seen.n_usable >= self._n_startup_trials:
                 key = (seed, trial.number)
-                history = seen.history
                 if history.n_objectives > 1:
                     weights = objectives.weights_of(key, history.n_objectives)
-                    history = objectives.with_weights(history, weights)
+                    history = objectives.with_weights(replace(history, lessons=None), weights)
                 suggestion = method.suggest(history, 1, key, dict(memory.cache))
                 memory.cache = suggestion.cache
             elif self._design is not None and group is None:
-                suggestion = self._design.suggest(seen.history, 1, (seed, trial.number))
+                suggestion = self._design.suggest(history, 1, (seed, trial.number))
             if suggestion is None:
                 break
             rng = np.random.default_rng([self._seed, trial.number, 1, *own])
@@ -323,6 +381,19 @@ class InfoldSampler(BaseSampler):
                 ", ".join(coding.distributions),
             )
         return seen
+
+
+def _learned(earlier: Any, search_space: Mapping[str, BaseDistribution] | None) -> Learned | None:
+    """Return what earlier runs teach; None where that is nothing."""
+    space = None
+    if search_space is not None:
+        modelled = {n: user_parameter(d) for n, d in search_space.items() if can_model(n, d)}
+        space = Space(modelled) if modelled else None
+    try:
+        learned = learn(earlier, space=space)
+    except NothingToLearn:  # which the log says
+        return None
+    return None if learned.lessons.empty else learned
 
 
 def _checked(search_space: Any) -> dict[str, BaseDistribution]:

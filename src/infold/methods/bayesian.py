@@ -26,7 +26,7 @@ from infold.acquisition.regions import Place, Region, RegionSettings, WholeCube,
 from infold.acquisition.search import Found, Objective, Search
 from infold.methods.base import Cache, Key, Suggestion
 from infold.methods.random import DESIGNS, RandomSearch
-from infold.models.base import Fitted, Model, Surface, kept_state
+from infold.models.base import FORECASTS, Fitted, Model, Surface, kept_state
 from infold.models.constraints import FittedConstraints, fit_constraints
 from infold.models.full_space import FullSpaceGP
 from infold.record import History, Proposal
@@ -103,6 +103,9 @@ class BayesianOptimization:
                     clock = Stopwatch()
                 rng = np.random.default_rng([*key, *fitted.stream, i])
                 x, diagnostics = self._choose(fitted, constraints, history, place, rng, clock)
+                forecasts = fitted.forecasts(x)
+                if forecasts:
+                    diagnostics[FORECASTS] = forecasts
                 diagnostics = {**training, **diagnostics, "seconds": dict(clock.seconds)}
                 proposal = Proposal(fitted.by, diagnostics)
                 points.append(x)

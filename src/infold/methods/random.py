@@ -8,7 +8,7 @@ import numpy as np
 
 from infold import _checks
 from infold.methods.base import Cache, Key, Suggestion
-from infold.record import History
+from infold.record import History, Proposal
 
 DESIGNS = ("centre", "sobol", "uniform")
 """What the points are: a scrambled Sobol sequence, with or without the centre of the cube before
@@ -39,10 +39,14 @@ class RandomSearch:
             return made
         x = made.x if history.rounding is None else history.rounding.snap(made.x)
         others = history.where.sample(q, np.random.default_rng([*key, _STREAM]))
-        return Suggestion(np.where(history.where.contains(x)[:, None], x, others))
+        x = np.where(history.where.contains(x)[:, None], x, others)
+        return Suggestion(x, made.proposals)
 
     def _suggest(self, history: History, q: int, key: Key) -> Suggestion:
         seed, iteration = key
+        earlier = _earlier_points(history, q) if history.lessons is not None else []
+        if earlier:
+            return self._with_earlier(history, earlier, q, key)
         if self.design == "centre":
             return self._with_centre(history, q, key)
         if self.design == "uniform":
@@ -62,6 +66,20 @@ class RandomSearch:
                 "ignore", message="The balance properties of Sobol", category=UserWarning
             )
             return Suggestion(np.clip(sequence.random(q), 0.0, 1.0))
+
+    def _with_earlier(
+        self, history: History, earlier: list[np.ndarray], q: int, key: Key
+    ) -> Suggestion:
+        """Return points of earlier runs, then others of the sequence."""
+        points = np.stack(earlier)
+        proposals = (Proposal("earlier"),) * len(points)
+        n_rest = q - len(points)
+        if n_rest:
+            history = replace(history.with_pending(points, proposals), lessons=None)
+            rest = self.suggest(history, n_rest, (key[0], key[1] + len(points))).x
+            points = np.concatenate([points, rest])
+            proposals += (Proposal(),) * n_rest
+        return Suggestion(points, proposals)
 
     def _with_centre(self, history: History, q: int, key: Key) -> Suggestion:
         """Return the centre of the cube if it is not known yet, then points of a Sobol sequence.
@@ -88,3 +106,45 @@ class RandomSearch:
         key = (seed, iteration - 1 + len(first))
         rest = replace(self, design="sobol")._suggest(history, n_rest, key).x
         return Suggestion(np.concatenate([first, rest]))
+
+
+_MOST_EARLIER = 6  # points of earlier runs: half of a usual design is left for others
+_PATIENCE = 2  # of them in a row that may be no better than what came before
+
+
+def _earlier_points(history: History, q: int) -> list[np.ndarray]:
+    """Return at most q points of earlier runs that are worth a try; none where they do not help.
+
+    The best one comes first, then the centre of the good ones, then the others.
+    """
+    lessons = history.lessons
+    if lessons is None or not len(lessons.points):
+        return []
+    known = list(lessons.points)
+    if lessons.centre is not None:
+        known.insert(1, lessons.centre)
+    # Designs without values are unlike each other, so that one is worse says nothing of the next.
+    are_designs = lessons.manifold is not None and not lessons.n_runs
+    most = len(known) if are_designs else _MOST_EARLIER
+    points = np.stack(known)[:most]
+    if history.rounding is not None:
+        points = history.rounding.snap(points)
+    asked = 0
+    in_vain = 0
+    worth: list[np.ndarray] = []
+    for point in points:
+        if any(np.all(np.abs(point - other) < _SAME) for other in worth):
+            continue
+        rows = np.flatnonzero(np.all(np.abs(history.everywhere - point) < _SAME, axis=1))
+        if not len(rows):
+            worth.append(point)
+            continue
+        asked += 1
+        if rows[0] >= len(history.y):
+            continue  # pending
+        before = history.y[: rows[0]]
+        best = np.min(before[np.isfinite(before)], initial=np.inf)
+        in_vain = 0 if history.y[rows[0]] < best else in_vain + 1
+        if in_vain >= _PATIENCE and not are_designs:
+            return []
+    return worth[: min(q, most - asked)]

@@ -35,6 +35,9 @@ def kept_state(state: State | None, name: str) -> State:
     return value if isinstance(value, dict) else {}
 
 
+FORECASTS = "forecasts"
+"""Where a proposal's diagnostics have `Fitted.forecasts`."""
+FEW = 8  # points of one prediction with gradients, as the default method's search has them
 N_PROMISING = 5  # of the best evaluations, around which candidates are drawn
 
 
@@ -161,6 +164,19 @@ class Fitted(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Say how training went."""
+        return {}
+
+    def predict_few(self, x: Float[np.ndarray, "m D"]) -> MeanAndVariance:
+        """Return mean and variance at a few inputs, by a program that is compiled already."""
+        (surface,) = self.surfaces
+        if not isinstance(surface, SmoothSurface):
+            return self.predict(x)
+        missing = FEW - len(x)
+        rows = surface.predict_with_gradients(np.concatenate([x, np.repeat(x[-1:], missing, 0)]))
+        return rows.mean[: len(x)], rows.variance[: len(x)]
+
+    def forecasts(self, x: Float[np.ndarray, " D"]) -> dict[str, list[float]]:
+        """Return mean and deviation at x by each model whose forecasts count, in caller's units."""
         return {}
 
 

@@ -84,7 +84,7 @@ class FullSpaceGP:
             warm=kept_array(state, "parameters"),
             curvature=kept_array(state, "curvature"),
             warm_iterations=self.warm_training_iterations,
-            noise=self._standardized_noise(outputs, values),
+            noise=standardized_noise(self.noise, outputs, values),
             anew=self.retrain
             and history.n_objectives == 1  # else every suggestion has other values, by its weights
             and _is_other(kept_array(state, "data"), y, outputs),
@@ -114,14 +114,15 @@ class FullSpaceGP:
             extent[free] = np.clip(np.sqrt(6.0 * np.mean(way**2)), _LEAST_EXTENT, 1.0)
         return extent
 
-    def _standardized_noise(
-        self, outputs: PowerTransform | Standardization, values: np.ndarray
-    ) -> float | None:
-        """Return the known variance of the noise as the transform leaves it around the median."""
-        if self.noise is None:
-            return None
-        slope = np.exp(outputs.log_slope(np.array([np.median(values)])))
-        return self.noise * float(slope[0]) ** 2
+
+def standardized_noise(
+    noise: float | None, outputs: PowerTransform | Standardization, values: np.ndarray
+) -> float | None:
+    """Return the known variance of the noise as the transform leaves it around the median."""
+    if noise is None:
+        return None
+    slope = np.exp(outputs.log_slope(np.array([np.median(values)])))
+    return noise * float(slope[0]) ** 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

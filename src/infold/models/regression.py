@@ -49,6 +49,9 @@ class RegressionData(NamedTuple):
     """How far the inputs reach: the unit of the prior on the lengthscales."""
     noise_prior: Float[Array, " 2"]
     """Location and scale of the log-normal prior on the noise. Not static: each would compile."""
+    spread: Float[Array, " D+1"] | None = None
+    """How far each log lengthscale may be from its prior location, relative to the others; and how
+    far all of them together. None: as far as priors that know nothing allow."""
 
 
 def make_data(
@@ -58,6 +61,7 @@ def make_data(
     *,
     extent: Array | None = None,
     noise_prior: Sequence[float] | Array = (-4.0, 1.0),
+    spread: Array | None = None,
 ) -> RegressionData:
     """Return `x` and `y` padded to `size` rows (default: the bucket of N).
 
@@ -70,6 +74,7 @@ def make_data(
         padding.row_mask(len(x), size),
         np.ones(x.shape[1]) if extent is None else extent,
         np.asarray(noise_prior, dtype=float),
+        spread,
     )
 
 
@@ -105,6 +110,25 @@ def _log_log_normal(log_value: Array, location: Array | float, scale: Array | fl
     )
 
 
+def _log_lengthscale_prior(
+    log_lengthscale: Float[Array, " D"], spread: Float[Array, " D+1"] | None
+) -> Float[Array, ""]:
+    """Return the log prior of lengthscales in units of `extent`.
+
+    With a spread it is that of a known metric: lengthscales that are, up to a factor, at their
+    locations, where the density of each is largest in the logarithm.
+    """
+    dimension = len(log_lengthscale)
+    location = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension)
+    if spread is None:
+        return _log_log_normal(log_lengthscale, location, _LENGTHSCALE_SCALE)
+    away = log_lengthscale
+    weights = spread[:-1] ** -2.0
+    factor = jnp.sum(weights * away) / jnp.sum(weights)
+    own = jnp.sum(weights * (away - factor) ** 2)
+    return -0.5 * (own + (factor / spread[-1]) ** 2)
+
+
 class RegressionPosterior(NamedTuple):
     """The GP conditioned on data."""
 
@@ -126,10 +150,7 @@ def infer(
         _covariance(settings, params, data), data.y, data.mask, settings.scaled_priors
     )
     if settings.scaled_priors:
-        location = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension)
-        value += _log_log_normal(
-            flat[:dimension] - jnp.log(data.extent), location, _LENGTHSCALE_SCALE
-        )
+        value += _log_lengthscale_prior(flat[:dimension] - jnp.log(data.extent), data.spread)
         log_noise = flat[dimension : dimension + 1]
         value += _log_log_normal(log_noise, data.noise_prior[0], data.noise_prior[1])
     return value, RegressionPosterior(params, data, posterior)
@@ -156,6 +177,8 @@ def initial_params(settings: Regression, data: RegressionData) -> np.ndarray:
     log_noise = math.log(1e-2)
     if settings.scaled_priors:
         log_lengthscale = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension) - _LENGTHSCALE_SCALE**2
+        if data.spread is not None:
+            log_lengthscale = 0.0
         location, scale = np.asarray(data.noise_prior)
         log_noise = location - scale**2
     return np.append(

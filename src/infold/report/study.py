@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from infold import methods
 from infold.optimizer import Optimizer
 from infold.record import Evaluation
 from infold.report.subject import FIRST_TRIALS, Subject, contents_of, lent_model
-from infold.space import Categorical, Float, Int, Parameter, Space
+from infold.space import Space
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -48,6 +48,8 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
         study: a study with one objective.
         method: name of the method whose model is fitted to the trials.
     """
+    from infold.integrations._optuna_trials import user_parameter
+
     if len(study.directions) != 1:
         raise ValueError(
             f"the study has {len(study.directions)} objectives: expected one; "
@@ -61,7 +63,7 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
         raise ValueError(
             f"the study {study.study_name} has no parameter that all its finished trials share"
         )
-    space = Space({name: _parameter(distribution) for name, distribution in shared.items()})
+    space = Space({name: user_parameter(distribution) for name, distribution in shared.items()})
     evaluations = [_evaluation(trial, i, space) for i, trial in enumerate(with_parameters)]
     n_constraints = max((len(e.constraints) for e in evaluations), default=0)
     unknown = (math.nan,) * n_constraints  # of trials from before there were constraints
@@ -83,14 +85,6 @@ def _shared(trials: "list[FrozenTrial]") -> "dict[str, BaseDistribution]":
         for name, distribution in trials[0].distributions.items()
         if all(trial.distributions.get(name) == distribution for trial in trials)
     }
-
-
-def _parameter(distribution: Any) -> Parameter:
-    """Return a distribution as a parameter, with the user's own values."""
-    if hasattr(distribution, "choices"):
-        return Categorical(distribution.choices)
-    kind = Int if type(distribution).__name__ == "IntDistribution" else Float
-    return kind(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
 
 
 def _evaluation(trial: "FrozenTrial", number: int, space: Space) -> Evaluation:

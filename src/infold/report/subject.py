@@ -169,6 +169,7 @@ def contents_of(
         "initial": "sobol",
         "seed": seed,
         "direction": direction,
+        "earlier": None,
         "events": [(evaluation, f"evaluation {i}") for i, evaluation in enumerate(evaluations)],
     }
 

@@ -119,7 +119,8 @@ class Journal:
         cache: dict[str, Any] | None,
     ) -> None:
         """Append what the file at `path` lacks, or write it anew; arguments as in `text`."""
-        fixed = head_line(settings)
+        # What was learned never changes, and may be large.
+        fixed = head_line({name: v for name, v in settings.items() if name != "earlier"})
         changing = metadata_line(metadata)
         locks.check_free(files.real_path(path))
         if self._append(path, fixed, changing):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from infold import methods
+from infold.learning.lessons import Lessons
 from infold.methods import Method, version_1
 from infold.record import Ask, Pending
 from infold.runfile.events import (
@@ -27,7 +28,9 @@ from infold.runfile.settings import check_types
 from infold.space import Space
 
 FORMAT = "infold-run"
-VERSION = 2
+VERSION = 3
+"""Version of files that hold what earlier runs taught; older readers would leave it out."""
+_VERSION_ALONE = 2  # all others, which older readers understand
 _KIND = "a run file of infold"
 _HEAD = ("metadata", "space", "method", "n_initial", "initial", "seed", "direction")
 _VERSION_1 = (*_HEAD, "n_asked", "evaluations", "pending", "cache")
@@ -46,12 +49,17 @@ class Contents(TypedDict):
     initial: str
     seed: int
     direction: str | list[str]
+    earlier: Lessons | None
+    """What earlier runs taught."""
     events: list[tuple[Event, str]]
     """Each with its place in the file, for errors."""
 
 
 def head_line(fields: Mapping[str, Any]) -> str:
     """Return the first line of a run file with these fields."""
+    if "earlier" not in fields:
+        return dump({"format": FORMAT, "version": _VERSION_ALONE, **fields})
+    fields = {**fields, "earlier": fields["earlier"].to_json()}
     return dump({"format": FORMAT, "version": VERSION, **fields})
 
 
@@ -83,12 +91,12 @@ def check_replaceable(path: Path) -> None:
     if not _is_known(head.get("version")):
         raise ValueError(
             f"{path} has version {head.get('version')!r:.20} and is not overwritten: "
-            f"this infold reads versions 1 and {VERSION}; choose another file"
+            f"this infold reads versions 1 to {VERSION}; choose another file"
         )
 
 
 def _is_known(version: Any) -> bool:
-    return type(version) is int and version in (1, VERSION)
+    return type(version) is int and 1 <= version <= VERSION
 
 
 def parse(contents: str | bytes, source: str) -> Contents:
@@ -108,10 +116,10 @@ def parse(contents: str | bytes, source: str) -> Contents:
     if not _is_known(head.get("version")):
         raise ValueError(
             f"{source} has version {head.get('version')!r:.20}: "
-            f"this infold reads versions 1 and {VERSION}"
+            f"this infold reads versions 1 to {VERSION}"
         )
     with blaming(source, "line 1"):
-        read = _parse_head(head, source, VERSION)
+        read = _parse_head(head, source, head["version"])
     n_asked = 0
     begun = False
     for number, text in enumerate(lines[1:], start=2):
@@ -169,18 +177,28 @@ def _refuse_constant(name: str) -> None:
 
 def _parse_head(head: dict[str, Any], source: str, version: int) -> Contents:
     method = field(head, "method", dict, "a table")
+    space = Space.from_json(field(head, "space", dict, "a table"))
     return {
         "source": source,
         "version": version,
         "metadata": field(head, "metadata", dict, "a table"),
-        "space": Space.from_json(field(head, "space", dict, "a table")),
+        "space": space,
         "method": method,
         "n_initial": whole(head, "n_initial", 1),
         "initial": field(head, "initial", str, "text"),
         "seed": whole(head, "seed"),
         "direction": field(head, "direction", str | list, "text, or a list of texts"),
+        "earlier": _parse_lessons(head, space) if version == VERSION else None,
         "events": [],
     }
+
+
+def _parse_lessons(head: dict[str, Any], space: Space) -> Lessons:
+    """Return what earlier runs taught, checked."""
+    lessons = Lessons.from_json(field(head, "earlier", dict, "a table"))
+    if lessons.dimension != space.dimension:
+        raise ValueError(f"earlier.dimension = {lessons.dimension}: expected {space.dimension}")
+    return lessons
 
 
 def method_to_json(method: Method) -> dict[str, Any]:

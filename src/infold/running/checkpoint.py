@@ -28,6 +28,7 @@ SETTINGS = (
     "initial",
     "seed",
     "direction",
+    "earlier",
 )
 """Arguments of `Optimizer` that a run file decides once it is written."""
 
@@ -106,6 +107,7 @@ def open_run(
     where: object = None,
     given: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
+    progress: bool = False,
 ) -> Iterator[Checkpoint]:
     """Continue the run in a file, or begin one where there is no file.
 
@@ -120,12 +122,13 @@ def open_run(
         given: arguments of `Optimizer` that the caller gave explicitly, of those in `SETTINGS`;
             None stands for one that was not given. Those of the file must be the same.
         defaults: arguments of `Optimizer` for a new run; those of the file may be others.
+        progress: whether to show a progress bar while a new run learns from earlier ones.
     """
     wanted = {name: value for name, value in (given or {}).items() if value is not None}
     for name in wanted:
         _checks.one_of("setting", name, SETTINGS)
     if path is None:
-        yield Checkpoint(_begin(space, where, wanted, defaults), None)
+        yield Checkpoint(_begin(space, where, wanted, defaults, progress), None)
         return
     path = _checks.path_of("checkpoint", path)
     check_plain(path)
@@ -135,17 +138,21 @@ def open_run(
         if os.path.exists(path):
             yield Checkpoint(_continue(path, space, where, wanted), path, resumed=True)
         else:
-            yield Checkpoint(_begin(space, where, wanted, defaults), path)
+            yield Checkpoint(_begin(space, where, wanted, defaults, progress), path)
     finally:
         lock.release()
 
 
 def _begin(
-    space: object, where: object, given: dict[str, Any], defaults: Mapping[str, Any] | None
+    space: object,
+    where: object,
+    given: dict[str, Any],
+    defaults: Mapping[str, Any] | None,
+    progress: bool,
 ) -> Optimizer:
     if space is None:
         raise ValueError("bounds = None: expected a space, or a checkpoint of an earlier run")
-    return Optimizer(space, where=where, **{**(defaults or {}), **given})
+    return Optimizer(space, where=where, **{**(defaults or {}), **given}, progress=progress)
 
 
 def _continue(
@@ -165,8 +172,16 @@ def _continue(
         optimizer = Optimizer.restore(contents, method=method, where=where)
     if known is not None and known != optimizer.space:
         raise ValueError(f"{path} holds a run in another space: delete it or choose another file")
+    if "earlier" in given and optimizer.lessons is None:
+        _log.warning(
+            "earlier is left out: %s holds a run that goes on as it began, without lessons of "
+            "earlier runs",
+            path,
+        )
     saved = _settings(optimizer)
     for name, value in given.items():
+        if name == "earlier":
+            continue  # what it taught is in the file, and it need not be there any more
         if name == "method" and not isinstance(value, str):
             continue  # compared with all its settings when the file was loaded
         if name == "direction":

@@ -1,0 +1,295 @@
+"""What earlier runs are worth: runs with lessons beside runs from scratch, on the same tasks.
+
+    python benchmarks/earlier.py hidden growth unrelated designs
+
+Every run and every lesson is kept under results/earlier, so that an interrupted study goes on where
+it was; the summary is written to results/earlier.json.
+"""
+
+import json
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import driving
+import families
+import numpy as np
+import scipy.stats
+
+from infold import methods
+from infold.comparison import suite
+from infold.history import History
+from infold.learning.lessons import Lessons, Run, learn
+
+_RESULTS = Path(__file__).resolve().parent.parent / "results"
+_KEPT = _RESULTS / "earlier"
+_EARLIER_BUDGET = 150
+_NEW = range(1000, 1004)
+_MAPS = (1, 2, 3)
+_REPEATS = 3  # of each unrelated pair: regrets of single runs differ by factors
+
+
+def kept_run(
+    name: str, task: families.Task, budget: int, seed: int, lessons: Lessons | None = None
+) -> dict[str, np.ndarray]:
+    """Return the run of that name, made if it is not kept yet."""
+    path = _KEPT / f"{name}.npz"
+    if not path.exists():
+        trace = driving.run(task.value, task.dimension, budget, seed, lessons)
+        np.savez(path, x=trace.x, y=trace.y, seconds=trace.seconds, by=np.array(trace.by))
+    return dict(np.load(path))
+
+
+def hidden_run(kind: str, seed: int, number: int, budget: int) -> dict[str, np.ndarray]:
+    """Return a run from scratch on a task of a hidden map."""
+    task = families.hidden(kind, seed, number)
+    return kept_run(task.name, task, budget, seed * 100 + number)
+
+
+def lessons_of(name: str, runs: list[Run]) -> Lessons:
+    """Return what these runs teach, learned if it is not kept yet."""
+    path = _KEPT / f"lessons-{name}.json"
+    if not path.exists():
+        began = time.perf_counter()
+        lessons = learn(runs)
+        data = {**lessons.to_json(), "seconds": time.perf_counter() - began}
+        path.write_text(json.dumps(data))
+    return Lessons.from_json(json.loads(path.read_text()))
+
+
+def lessons_of_map(kind: str, seed: int, count: int) -> Lessons:
+    """Return what the first runs on a hidden map teach."""
+    runs = []
+    for number in range(count):
+        run = hidden_run(kind, seed, number, _EARLIER_BUDGET)
+        runs.append(Run(str(number), run["x"], run["y"]))
+    return lessons_of(f"{kind}-{seed}-{count}", runs)
+
+
+def _ratio(a: list[float], b: list[float]) -> dict:
+    """Return how the regrets a compare with the regrets b, pair by pair."""
+    logs = np.log(np.array(a) / np.array(b))
+    test = scipy.stats.wilcoxon(logs, alternative="less") if len(logs) > 1 else None
+    return {
+        "pairs": len(logs),
+        "median": float(np.median(a)),
+        "median_scratch": float(np.median(b)),
+        "median_ratio": float(np.exp(np.median(logs))),
+        "mean_ratio": float(np.exp(np.mean(logs))),
+        "p": None if test is None else float(test.pvalue),
+    }
+
+
+def _compared(kind: str, seed: int, lessons: Lessons, tag: str, at: int) -> tuple[list, list, list]:
+    """Return regrets after `at` evaluations with and without lessons, and ratios of seconds."""
+    taught, scratch, seconds = [], [], []
+    for number in _NEW:
+        task = families.hidden(kind, seed, number)
+        before = hidden_run(kind, seed, number, 100)
+        name = f"{task.name}-after-{tag}"
+        after = kept_run(name, task, 60, seed * 100 + number, lessons)
+        taught.append(float(np.min(after["y"][:at])) - task.minimum)
+        scratch.append(float(np.min(before["y"][:at])) - task.minimum)
+        rows = slice(15, at)
+        seconds.append(
+            float(np.median(after["seconds"][rows]) / np.median(before["seconds"][rows]))
+        )
+    return taught, scratch, seconds
+
+
+def hidden() -> dict:
+    """Return regrets with 16 earlier runs on maps that settings were not chosen with."""
+    found = {}
+    for kind in ("linear", "sigmoid"):
+        parts: tuple[list, list, list] = ([], [], [])
+        for seed in _MAPS:
+            lessons = lessons_of_map(kind, seed, 16)
+            for all_, some in zip(parts, _compared(kind, seed, lessons, "16", 60), strict=True):
+                all_ += some
+        found[kind] = {**_ratio(parts[0], parts[1]), "seconds_ratio": float(np.median(parts[2]))}
+        print(kind, found[kind], flush=True)
+    return found
+
+
+def growth() -> dict:
+    """Return regrets after 60 evaluations with more and more earlier runs, on the first map."""
+    found: dict = {}
+    for kind in ("linear", "sigmoid"):
+        for count in (1, 2, 4, 8, 16):
+            lessons = lessons_of_map(kind, _MAPS[0], count)
+            taught, scratch, _ = _compared(kind, _MAPS[0], lessons, str(count), 60)
+            summary = _ratio(taught, scratch)
+            features = 0 if lessons.features is None else lessons.features.number
+            found[f"{kind}-{count}"] = {**summary, "features": features}
+            print(kind, count, found[f"{kind}-{count}"], flush=True)
+    return found
+
+
+_UNRELATED = (
+    ("linear", 1, "linear-2-1000"),
+    ("linear", 1, "linear-3-1001"),
+    ("linear", 2, "sigmoid-3-1002"),
+    ("sigmoid", 1, "sigmoid-2-1003"),
+    ("linear", 1, "styblinski-tang-60"),
+    ("linear", 2, "ackley-60"),
+    ("sigmoid", 1, "levy10-axis-60"),
+    ("sigmoid", 2, "rosenbrock-60"),
+    ("linear", 1, "product-of-sines-linear"),
+    ("linear", 2, "hartmann6-dense-60"),
+    ("sigmoid", 1, "branin-axis-60"),
+    ("sigmoid", 2, "rosenbrock-linear"),
+)
+"""Lessons, and a task that has nothing to do with them: another map, all inputs, few inputs."""
+
+
+def _unrelated_task(name: str) -> families.Task:
+    if name.startswith(("linear-", "sigmoid-")):
+        kind, seed, number = name.split("-")
+        return families.hidden(kind, int(seed), int(number))
+    problem = suite.get(name)
+    assert problem.minimum is not None
+    return families.Task(
+        name, problem.space.dimension, lambda x: problem.function(x), problem.minimum
+    )
+
+
+def unrelated() -> dict:
+    """Return regrets after 100 evaluations where earlier runs have nothing to do with the new."""
+    taught: list[float] = []
+    scratch: list[float] = []
+    each: dict[str, list[float]] = {}
+    for again in range(_REPEATS):
+        for pair, (kind, seed, name) in enumerate(_UNRELATED):
+            task = _unrelated_task(name)
+            lessons = lessons_of_map(kind, seed, 16)
+            own_seed = 7000 + pair + 100 * again
+            tag = f"{kind}-{seed}" + (f"-again-{again}" if again else "")
+            after = kept_run(f"{name}-after-{tag}", task, 100, own_seed, lessons)
+            before = kept_run(f"{name}-before-{tag}", task, 100, own_seed)
+            taught.append(float(np.min(after["y"])) - task.minimum)
+            scratch.append(float(np.min(before["y"])) - task.minimum)
+            each.setdefault(name, []).append(taught[-1] / scratch[-1])
+            print(name, taught[-1], scratch[-1], flush=True)
+    return {**_ratio(taught, scratch), "each": each}
+
+
+def _on_principal_components(designs: np.ndarray, lessons: Lessons, task: families.Task) -> dict:
+    """Return a run of the same method on as many principal components, from the same designs."""
+    assert lessons.manifold is not None
+    count = lessons.manifold.z.shape[1]
+    centre = np.mean(designs, axis=0)
+    rows = np.linalg.svd(designs - centre, full_matrices=False)[2][:count]
+    z = (designs - centre) @ rows.T
+    lower, width = np.min(z, axis=0), np.ptp(z, axis=0)
+    lower, width = lower - 0.05 * width, 1.1 * width
+    first = np.clip(((lessons.points - centre) @ rows.T - lower) / width, 0.0, 1.0)
+
+    def value(u: np.ndarray) -> float:
+        return task.value(np.clip(centre + (lower + width * u) @ rows, 0.0, 1.0))
+
+    inner = families.Task(task.name, count, value)
+    known = Lessons(dimension=count, points=first)
+    return kept_run(f"{task.name}-components", inner, 60, 60, known)
+
+
+def designs() -> dict:
+    """Return regrets after 60 evaluations with 300 designs without values, 10 seeds."""
+    taught, scratch, components, seconds = [], [], [], []
+    for seed in range(1, 11):
+        task = families.profile_task(seed)
+        curves = families.profiles(seed, 300)
+        lessons = lessons_of(f"profiles-{seed}", [Run("designs", curves)])
+        after = kept_run(f"{task.name}-after", task, 60, seed, lessons)
+        before = kept_run(task.name, task, 60, seed)
+        linear = _on_principal_components(curves, lessons, task)
+        taught.append(float(np.min(after["y"])))
+        scratch.append(float(np.min(before["y"])))
+        components.append(float(np.min(linear["y"])))
+        slower = np.median(after["seconds"][15:]) / np.median(before["seconds"][15:])
+        seconds.append(float(slower))
+        print(task.name, taught[-1], scratch[-1], components[-1], flush=True)
+    return {
+        "scratch": _ratio(taught, scratch),
+        "components": _ratio(taught, components),
+        "seconds_ratio": float(np.median(seconds)),
+    }
+
+
+_N_EARLIER_ROVERS = 12
+_NEW_ROVERS = range(1000, 1010)
+
+
+def rovers() -> dict:
+    """Return costs after 20 evaluations of paths of other starts and goals, beside 60 from scratch.
+
+    There is no known minimum: what is compared are the costs themselves.
+    """
+    runs = []
+    for number in range(_N_EARLIER_ROVERS):
+        task = families.rover(number)
+        run = kept_run(task.name, task, 100, number)
+        runs.append(Run(task.name, run["x"], run["y"]))
+    lessons = lessons_of(f"rovers-{_N_EARLIER_ROVERS}", runs)
+    points = replace(lessons, metric=None, features=None)
+    found: dict[str, list[float]] = {"taught_20": [], "points_20": [], "scratch_20": []}
+    found |= {"taught_60": [], "points_60": [], "scratch_60": []}
+    for number in _NEW_ROVERS:
+        task = families.rover(number)
+        traces = {
+            "taught": kept_run(f"{task.name}-after", task, 60, number, lessons),
+            "points": kept_run(f"{task.name}-points", task, 60, number, points),
+            "scratch": kept_run(task.name, task, 60, number),
+        }
+        for name, trace in traces.items():
+            found[f"{name}_20"].append(float(np.min(trace["y"][:20])))
+            found[f"{name}_60"].append(float(np.min(trace["y"][:60])))
+        print(task.name, {name: round(costs[-1], 3) for name, costs in found.items()}, flush=True)
+    medians = {name: float(np.median(costs)) for name, costs in found.items()}
+    features = 0 if lessons.features is None else lessons.features.number
+    return {"medians": medians, "costs": found, "features": features}
+
+
+def speed() -> dict:
+    """Return seconds per suggestion with lessons over those without, in turns in one process."""
+    found = {}
+    task = families.hidden("linear", 1, 1000)
+    lessons = lessons_of_map("linear", 1, 16)
+    run = hidden_run("linear", 1, 1000, 100)
+    curves = families.profiles(1, 300)
+    of_designs = lessons_of("profiles-1", [Run("designs", curves)])
+    for name, known in (("runs", lessons), ("designs", of_designs)):
+        ratios = []
+        for count in (30, 60, 100):
+            y = np.array([task.value(x) for x in run["x"][:count]])
+            seconds: dict[str, list[float]] = {"with": [], "without": []}
+            caches: dict[str, dict] = {"with": {}, "without": {}}
+            for repeat in range(12):
+                for kind, taught in (("with", known), ("without", None)):
+                    history = History(run["x"][:count], y, lessons=taught)
+                    began = time.perf_counter()
+                    said = methods.by_name("auto").suggest(
+                        history, 1, (0, count + repeat), caches[kind]
+                    )
+                    seconds[kind].append(time.perf_counter() - began)
+                    caches[kind] = said.cache
+            ratios.append(np.median(seconds["with"][2:]) / np.median(seconds["without"][2:]))
+        found[name] = [float(ratio) for ratio in ratios]
+    return found
+
+
+def main() -> None:
+    """Run the parts that are named, and write what they found."""
+    _KEPT.mkdir(parents=True, exist_ok=True)
+    path = _RESULTS / "earlier.json"
+    found = json.loads(path.read_text()) if path.exists() else {}
+    parts = {"hidden": hidden, "growth": growth, "unrelated": unrelated, "designs": designs}
+    parts |= {"rovers": rovers, "speed": speed}
+    for name in sys.argv[1:] or parts:
+        found[name] = parts[name]()
+        path.write_text(json.dumps(found, indent=1) + "\n")
+        print(name, json.dumps(found[name]))
+
+
+if __name__ == "__main__":
+    main()

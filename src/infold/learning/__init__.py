@@ -1,0 +1,1 @@
+"""What earlier runs teach: good points, a shared metric, a feature map, the kind of designs."""

@@ -1,0 +1,110 @@
+"""The sampler begins with what earlier studies taught."""
+
+import logging
+import pickle
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import FloatDistribution
+from tests.learning.made import learn_cheaply
+
+import infold
+from infold.integrations.optuna import InfoldSampler
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+NAMES = [f"x{i}" for i in range(4)]
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch):
+    monkeypatch.setattr("infold.learning.learned.learn_in_cube", learn_cheaply)
+
+
+def objective(trial: optuna.Trial, high: float = 1.0) -> float:
+    x = [trial.suggest_float(name, 0.0, high) for name in NAMES]
+    kind = trial.suggest_categorical("kind", ["a", "b"])
+    return sum((v - 0.3) ** 2 for v in x) + 0.1 * (kind == "a")
+
+
+def earlier(n_studies: int = 3, n_trials: int = 15, **options) -> list[optuna.Study]:
+    studies = []
+    for i in range(n_studies):
+        sampler = optuna.samplers.RandomSampler(seed=i)
+        studies.append(optuna.create_study(study_name=f"old-{i}", sampler=sampler, **options))
+        studies[-1].optimize(objective, n_trials=n_trials)
+    return studies
+
+
+def run(sampler: InfoldSampler, n_trials: int = 4, target=objective) -> optuna.Study:
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(target, n_trials=n_trials)
+    return study
+
+
+def new(sources, **options) -> InfoldSampler:
+    return InfoldSampler(method="random", seed=0, earlier=sources, **options)
+
+
+def test_the_first_trials_are_as_good_as_earlier_ones():
+    studies = earlier()
+    best = min(study.best_value for study in studies)
+    assert run(new(studies)).best_value <= best + 1e-9
+
+
+def test_workers_with_the_same_sources_learn_the_same(tmp_path):
+    url = f"sqlite:///{tmp_path}/studies.db"
+    studies = earlier(2, n_trials=5, storage=url)
+    by_name = [(url, study.study_name) for study in studies]
+    infold.learn(studies).save(tmp_path / "features.json")
+    params = [
+        [trial.params for trial in run(new(sources)).trials]
+        for sources in (studies, by_name, tmp_path / "features.json")
+    ]
+    assert params[0] == params[1] == params[2]
+
+
+def test_a_pickled_sampler_keeps_what_it_learned():
+    sampler = new(earlier())
+    copy = pickle.loads(pickle.dumps(sampler))
+    assert [t.params for t in run(copy).trials] == [t.params for t in run(sampler).trials]
+
+
+def test_other_ranges_and_further_parameters_are_no_trouble():
+    def other(trial):
+        return objective(trial, high=0.5) + trial.suggest_float("further", -1.0, 1.0) ** 2
+
+    study = run(new(earlier()), n_trials=12, target=other)
+    assert len(study.trials) == 12
+    assert all(trial.params["x0"] <= 0.5 for trial in study.trials)
+
+
+def test_the_search_space_may_be_given():
+    space = {name: FloatDistribution(0.0, 1.0) for name in NAMES}
+    study = run(new(earlier(), search_space=space))
+    assert len(study.trials) == 4
+    with pytest.raises(ValueError, match="no parameter in common"):
+        new(earlier(), search_space={"z": FloatDistribution(0.0, 1.0)})
+
+
+def test_another_kind_is_an_error_at_the_first_trial():
+    with pytest.raises(ValueError, match=r"x0 is of the kind float in .* and int in the new run"):
+        run(new(earlier(1)), target=lambda trial: trial.suggest_int("x0", 0, 5))
+
+
+def test_nothing_in_common_is_a_warning_and_the_study_goes_on(caplog):
+    with caplog.at_level(logging.WARNING, logger="infold"):
+        study = run(new(earlier(1)), target=lambda trial: trial.suggest_float("z", 0.0, 1.0))
+    assert len(study.trials) == 4
+    assert caplog.text.count("nothing is learned from earlier runs about these parameters: z") == 1
+
+
+def test_studies_that_teach_nothing_are_named(caplog):
+    assert len(run(new(optuna.create_study(study_name="empty"))).trials) == 4
+    assert "study empty: it is empty" in caplog.text
+
+
+def test_a_model_is_used_with_lessons():
+    sampler = InfoldSampler(method="full_space", seed=0, earlier=earlier(), n_startup_trials=3)
+    study = run(sampler, n_trials=6)
+    assert np.isfinite(study.best_value)
