@@ -216,6 +216,42 @@ def designs() -> dict:
     }
 
 
+def _unseen_tasks() -> list[families.Task]:
+    tasks = [families.hidden("linear", 51, 2000), families.hidden("sigmoid", 52, 2001)]
+    tasks += [families.hidden("linear", 53, 2002), families.hidden("sigmoid", 54, 2003)]
+    problems = [
+        suite.hidden.axis("unseen-levy", suite.functions.levy(20), 60),
+        suite.hidden.axis("unseen-ackley", suite.functions.ackley(10), 60),
+        suite.hidden.axis("unseen-styblinski", suite.functions.styblinski_tang(20), 60),
+        suite.hidden.axis("unseen-rosenbrock", suite.functions.rosenbrock_function(10), 60),
+        suite.hidden.dense("unseen-levy-dense", suite.functions.levy(10), 60),
+        suite.hidden.dense("unseen-ackley-dense", suite.functions.ackley(10), 60),
+        suite.hidden.dense("unseen-styblinski-dense", suite.functions.styblinski_tang(10), 60),
+        suite.hidden.axis("unseen-hartmann", suite.functions.hartmann6(), 60),
+    ]
+    for problem in problems:
+        assert problem.minimum is not None
+        tasks.append(families.Task(problem.name, 60, problem.function, problem.minimum))
+    return tasks
+
+
+def unseen() -> dict:
+    """Return what `unrelated` does, on pairs that no setting was chosen with."""
+    taught: list[float] = []
+    scratch: list[float] = []
+    each: dict[str, float] = {}
+    for pair, task in enumerate(_unseen_tasks()):
+        kind, seed = (("linear", 2), ("sigmoid", 3), ("linear", 3), ("sigmoid", 1))[pair % 4]
+        lessons = lessons_of_map(kind, seed, 16)
+        after = kept_run(f"{task.name}-after-{kind}-{seed}", task, 100, 9000 + pair, lessons)
+        before = kept_run(f"{task.name}-before", task, 100, 9000 + pair)
+        taught.append(float(np.min(after["y"])) - task.minimum)
+        scratch.append(float(np.min(before["y"])) - task.minimum)
+        each[task.name] = taught[-1] / scratch[-1]
+        print(task.name, taught[-1], scratch[-1], flush=True)
+    return {**_ratio(taught, scratch), "each": each}
+
+
 _N_EARLIER_ROVERS = 12
 _NEW_ROVERS = range(1000, 1010)
 
@@ -284,7 +320,7 @@ def main() -> None:
     path = _RESULTS / "earlier.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     parts = {"hidden": hidden, "growth": growth, "unrelated": unrelated, "designs": designs}
-    parts |= {"rovers": rovers, "speed": speed}
+    parts |= {"unseen": unseen, "rovers": rovers, "speed": speed}
     for name in sys.argv[1:] or parts:
         found[name] = parts[name]()
         path.write_text(json.dumps(found, indent=1) + "\n")

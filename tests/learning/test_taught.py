@@ -136,16 +136,33 @@ def _first_points(values: list[float], lessons: Lessons) -> list[str]:
     return said
 
 
-def test_earlier_points_come_first_and_stop_when_they_do_not_help() -> None:
-    assert _first_points([1.0, 2.0, 3.0, 0.0, 0.0], _lessons()) == ["earlier"] * 3 + [""] * 2
-    assert _first_points([5.0, 4.0, 3.0, 2.0, 1.0, 0.0], _lessons()) == ["earlier"] * 5 + [""]
+def test_earlier_points_go_on_only_while_they_help() -> None:
+    useless = ["earlier", "", "", "", ""]
+    assert _first_points([2.0, 1.0, 0.0, 0.0, 0.0], _lessons()) == useless
+    assert _first_points([np.nan, 1.0, 0.0, 0.0, 0.0], _lessons()) == useless
+    useful = ["earlier", "", "earlier", "earlier"]
+    assert _first_points([1.0, 2.0, 3.0, 4.0, 0.0], _lessons()) == [*useful, ""]
+    assert _first_points([5.0, 6.0, 3.0, 2.0, 1.0, 0.0], _lessons()) == [
+        *useful,
+        "earlier",
+        "earlier",
+    ]
 
 
-def test_a_design_asked_at_once_has_earlier_points_and_others() -> None:
+def test_a_design_asked_at_once_has_few_earlier_points() -> None:
     history = History(np.empty((0, _D)), np.empty(0), lessons=_lessons())
     suggestion = RandomSearch(design="centre").suggest(history, 10, (0, 0))
-    assert [proposal.by for proposal in suggestion.proposals] == ["earlier"] * 5 + [""] * 5
+    assert [proposal.by for proposal in suggestion.proposals] == ["earlier"] * 2 + [""] * 8
     assert len(np.unique(suggestion.x, axis=0)) == 10
+
+
+def test_earlier_points_wait_while_the_first_is_being_evaluated() -> None:
+    first = RandomSearch().suggest(
+        History(np.empty((0, _D)), np.empty(0), lessons=_lessons()), 1, (0, 0)
+    )
+    pending = History(np.empty((0, _D)), np.empty(0), first.x, lessons=_lessons())
+    suggestion = RandomSearch().suggest(pending, 3, (0, 1))
+    assert all(proposal.by != "earlier" for proposal in suggestion.proposals)
 
 
 def _curves(n: int, seed: int = 0) -> np.ndarray:

@@ -109,42 +109,53 @@ class RandomSearch:
 
 
 _MOST_EARLIER = 6  # points of earlier runs: half of a usual design is left for others
+_UNTRIED = 2  # of them that are evaluated at once before anything is known of their worth
 _PATIENCE = 2  # of them in a row that may be no better than what came before
 
 
 def _earlier_points(history: History, q: int) -> list[np.ndarray]:
     """Return at most q points of earlier runs that are worth a try; none where they do not help.
 
-    The best one comes first, then the centre of the good ones, then the others.
+    The best one comes first. Then it is the turn of another point of the design, and only where
+    that is worse the others follow: first the centre of the good ones.
     """
     lessons = history.lessons
     if lessons is None or not len(lessons.points):
         return []
-    known = list(lessons.points)
+    points = list(lessons.points)
     if lessons.centre is not None:
-        known.insert(1, lessons.centre)
+        points.insert(1, lessons.centre)
     # Designs without values are unlike each other, so that one is worse says nothing of the next.
     are_designs = lessons.manifold is not None and not lessons.n_runs
-    most = len(known) if are_designs else _MOST_EARLIER
-    points = np.stack(known)[:most]
+    points = points if are_designs else points[:_MOST_EARLIER]
     if history.rounding is not None:
-        points = history.rounding.snap(points)
-    asked = 0
+        points = list(history.rounding.snap(np.stack(points)))
+    rows, worth = _known(points, history.everywhere)
+    if are_designs:
+        return worth[:q]
+    if not rows:
+        return worth[: min(q, _UNTRIED)]
+    n = len(history.y)
+    evaluated = [row for row in rows if row < n]
+    values = np.where(np.isnan(history.y), np.inf, history.y)
+    others = np.delete(values, evaluated)
+    if not evaluated or not len(others) or values[evaluated[0]] >= np.min(others):
+        return []
     in_vain = 0
-    worth: list[np.ndarray] = []
+    for row in evaluated[1:]:
+        best = np.min(values[:row], initial=np.inf)
+        in_vain = 0 if values[row] < best else in_vain + 1
+    return [] if in_vain >= _PATIENCE else worth[:q]
+
+
+def _known(points: list[np.ndarray], known: np.ndarray) -> tuple[list[int], list[np.ndarray]]:
+    """Return the rows of the points that are known, and the other points, each once."""
+    rows = []
+    unknown: list[np.ndarray] = []
     for point in points:
-        if any(np.all(np.abs(point - other) < _SAME) for other in worth):
-            continue
-        rows = np.flatnonzero(np.all(np.abs(history.everywhere - point) < _SAME, axis=1))
-        if not len(rows):
-            worth.append(point)
-            continue
-        asked += 1
-        if rows[0] >= len(history.y):
-            continue  # pending
-        before = history.y[: rows[0]]
-        best = np.min(before[np.isfinite(before)], initial=np.inf)
-        in_vain = 0 if history.y[rows[0]] < best else in_vain + 1
-        if in_vain >= _PATIENCE and not are_designs:
-            return []
-    return worth[: min(q, most - asked)]
+        same = np.flatnonzero(np.all(np.abs(known - point) < _SAME, axis=1))
+        if len(same):
+            rows.append(int(same[0]))
+        elif not any(np.all(np.abs(point - other) < _SAME) for other in unknown):
+            unknown.append(point)
+    return rows, unknown

@@ -44,7 +44,7 @@ class TaughtGP:
     """Location and scale of the log-normal prior on the noise variance."""
     least_noise: float = 1e-10
     """Least noise variance, of values of unit variance."""
-    warm_training_iterations: int = 3
+    warm_training_iterations: int = 2
     """Training iterations from the last suggestion's parameters."""
     noise: float | None = None
     """Variance of the noise of an evaluation where it is known, 0 for none; learned when None."""
