@@ -128,7 +128,7 @@ def test_generators_are_no_seeds():
 def test_what_is_no_choice_is_named(name, value):
     if name == "initial" and value is None:
         return
-    with pytest.raises(ValueError, match=f"{name} = .*: expected one of "):
+    with pytest.raises(ValueError, match=rf"{name}(\[0\])? = .*: expected one of "):
         Optimizer(BOUNDS, method="random", **{name: value})
 
 
