@@ -11,7 +11,8 @@ import typer
 from infold.cli.terminal import console, listed, need, told_plainly
 
 if TYPE_CHECKING:
-    from infold.comparison.runs import Task
+    from infold.comparison.runs import Run, Task
+    from infold.comparison.sweep import Maker
 
 app = typer.Typer()
 
@@ -37,7 +38,7 @@ def compare_command(
         typer.Option(
             "--suite",
             help="Instead of problems of one value: `constrained`, or `several` objectives; with "
-            "infold's methods, penalty, gpsampler, tpe and nsga2. One run at a time.",
+            "infold's methods, penalty, gpsampler, tpe and nsga2.",
         ),
     ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4 or 0,2,5.")] = "0-4",
@@ -50,8 +51,12 @@ def compare_command(
         float | None, typer.Option(help="Seconds after which no more runs are begun.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder that keeps the runs; the table of all is beside it.")
-    ] = Path("results/comparison"),
+        Path | None,
+        typer.Option(
+            help="Folder that keeps the runs; the table of all is beside it.  "
+            "\\[default: results/comparison, or that of the suite's name]"
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -64,30 +69,55 @@ def compare_command(
 
     Runs are kept as they finish. A comparison that was stopped continues with the same command.
     """
-    from infold import _checks, methods
-    from infold.comparison import contenders, suite
+    from infold import _checks
+    from infold.comparison import outcomes
 
-    if suite_name is not None:
-        _compare_outcomes(suite_name, optimizers, problems, seeds, evaluations, out)
-        return
+    maker: "Maker"
+    out = out or Path("results") / (suite_name or "comparison")
     with told_plainly():
-        known = list(dict.fromkeys([*methods.NAMES, *contenders.PEERS]))
-        names = None if optimizers is None else listed("optimizers", optimizers, known)
-        groups = {"all": suite.NAMES, "short": suite.SHORT, **suite.HALVES}
-        if problems in groups:
-            chosen = list(groups[problems])
-        else:
-            chosen = listed("problems", problems, suite.NAMES)
         _checks.at_least("--evaluations", evaluations, 1)
         _checks.at_least("--batch", batch, 1)
         numbered = _seeds(seeds)
         n_processes = _checks.at_least(
             "--processes", os.cpu_count() or 1 if processes is None else processes, 1
         )
-        if report is not None:
-            _report(report, out, names, chosen, batch)
-            return
-        need("infold compare", ["joblib", "sklearn"], "experiments")
+        if suite_name is not None:
+            names, chosen = _named_outcomes(suite_name, optimizers, problems, batch)
+            if report is not None:
+                _report_outcomes(report, out, suite_name, names)
+                return
+            wanted, maker = outcomes.tasks(names, chosen, numbered), outcomes.run_one
+        else:
+            usual, chosen = _named(optimizers, problems)
+            if report is not None:
+                _report(report, out, usual, chosen, batch)
+                return
+            wanted, maker = _values(usual, chosen, numbered, batch)
+    _run(wanted, maker, evaluations, n_processes, limit, out)
+
+
+def _named(optimizers: str | None, problems: str) -> tuple[list[str] | None, list[str]]:
+    """Return the optimizers, None for the usual ones, and the problems of one value."""
+    from infold import methods
+    from infold.comparison import contenders, suite
+
+    known = list(dict.fromkeys([*methods.NAMES, *contenders.PEERS]))
+    names = None if optimizers is None else listed("optimizers", optimizers, known)
+    groups = {"all": suite.NAMES, "short": suite.SHORT, **suite.HALVES}
+    if problems in groups:
+        return names, list(groups[problems])
+    return names, listed("problems", problems, suite.NAMES)
+
+
+def _values(
+    names: list[str] | None, problems: list[str], seeds: list[int], batch: int
+) -> "tuple[list[Task], Maker]":
+    """Return the runs on problems of one value of the optimizers that are installed."""
+    from infold.comparison import contenders
+    from infold.comparison.runs import run_one
+    from infold.comparison.sweep import tasks
+
+    need("infold compare", ["joblib", "sklearn"], "experiments")
     if names is None:
         quick = (peer for peer in contenders.PEERS if peer not in contenders.CONTINUOUS)
         names = [_default_method(), *quick, "random"]
@@ -99,37 +129,32 @@ def compare_command(
             style="yellow",
         )
     able = [name for name in names if name not in absent]
-    _run(able, chosen, numbered, evaluations, batch, n_processes, limit, out)
+    return tasks(able, problems, seeds, batch), run_one
 
 
-def _compare_outcomes(
-    suite: str, optimizers: str | None, problems: str, seeds: str, evaluations: int, out: Path
-) -> None:
-    """Compare on problems with constraints or several objectives; print the mean ranks."""
+def _named_outcomes(
+    suite: str, optimizers: str | None, problems: str, batch: int
+) -> tuple[list[str], list[str]]:
+    """Return the optimizers and problems of a suite with constraints or several objectives."""
     from infold import _checks, methods
     from infold.comparison import outcomes
 
-    with told_plainly():
-        known = outcomes.SUITES[_checks.one_of("--suite", suite, outcomes.SUITES)]
-        chosen = list(known) if problems == "all" else listed("problems", problems, known)
-        able = [*methods.NAMES, outcomes.PENALTY, *outcomes.PEERS]
-        names = listed("optimizers", optimizers or "auto,gpsampler,tpe,nsga2", able)
-        if suite == "several":
-            need("infold compare --suite several", ["moocore"], "objectives")
-        _checks.at_least("--evaluations", evaluations, 1)
-        ranks = outcomes.compare(
-            suite, names, chosen, _seeds(seeds), evaluations, out, console.print
-        )
-    for name in sorted(ranks, key=lambda name: ranks[name]):
-        console.print(f"{name}: mean rank {ranks[name]:.2f}", highlight=False)
+    known = outcomes.SUITES[_checks.one_of("--suite", suite, outcomes.SUITES)]
+    chosen = list(known) if problems == "all" else listed("problems", problems, known)
+    able = [*methods.NAMES, outcomes.PENALTY, *outcomes.PEERS]
+    names = listed("optimizers", optimizers or ",".join(outcomes.USUAL[suite]), able)
+    if batch != 1:
+        raise ValueError(f"--batch {batch}: expected 1 with --suite")
+    need("infold compare", ["joblib"], "experiments")
+    if suite == "several":
+        need("infold compare --suite several", ["moocore"], "objectives")
+    return names, chosen
 
 
 def _run(
-    optimizers: Sequence[str],
-    problems: Sequence[str],
-    seeds: Sequence[int],
+    wanted: "Sequence[Task]",
+    maker: "Maker",
     evaluations: int,
-    batch: int,
     processes: int,
     limit: float | None,
     out: Path,
@@ -144,9 +169,8 @@ def _run(
     )
 
     from infold.comparison.runs import Folder
-    from infold.comparison.sweep import sweep, tasks
+    from infold.comparison.sweep import sweep
 
-    wanted = tasks(optimizers, problems, seeds, batch)
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
@@ -165,6 +189,7 @@ def _run(
                 wanted,
                 Folder(out),
                 evaluations=evaluations,
+                maker=maker,
                 processes=processes,
                 limit=limit,
                 report=show,
@@ -192,16 +217,9 @@ def _report(
 ) -> None:
     """Bring the table beside the folder up to date, and write tables and figures of its runs."""
     need("--report", ["matplotlib", "pandas", "pyarrow", "sklearn"], "experiments")
-    from infold.comparison import contenders, page, table
-    from infold.comparison.runs import Folder
+    from infold.comparison import contenders, page
 
-    stored = out.with_suffix(".parquet")
-    runs = table.merge(table.read(stored), Folder(out).runs())
-    if not runs:
-        raise ValueError(
-            f"{out} holds no runs: `infold compare` makes them; --out names the folder"
-        )
-    table.write(stored, runs)
+    stored, runs = _stored(out)
     counted = [run for run in runs if run.task.batch == batch and run.task.problem in problems]
     names = optimizers or sorted({run.task.optimizer for run in counted})
     if optimizers is None:
@@ -216,6 +234,32 @@ def _report(
     named = [run for run in counted if run.task.optimizer in names]
     for written in [stored, *page.write(path, fields, named)]:
         console.print(f"written to {written}", highlight=False, soft_wrap=True)
+
+
+def _report_outcomes(path: Path, out: Path, suite: str, optimizers: list[str]) -> None:
+    """Bring the table beside the folder up to date, and write tables of its runs."""
+    need("--report", ["pandas", "pyarrow"], "experiments")
+    from infold.comparison import outcomes_page
+
+    stored, runs = _stored(out)
+    outcomes_page.write(path, suite, runs, optimizers)
+    for written in (stored, path):
+        console.print(f"written to {written}", highlight=False, soft_wrap=True)
+
+
+def _stored(out: Path) -> "tuple[Path, list[Run]]":
+    """Return the table beside the folder, and the runs of both, which it has from now on."""
+    from infold.comparison import table
+    from infold.comparison.runs import Folder
+
+    stored = out.with_suffix(".parquet")
+    runs = table.merge(table.read(stored), Folder(out).runs())
+    if not runs:
+        raise ValueError(
+            f"{out} holds no runs: `infold compare` makes them; --out names the folder"
+        )
+    table.write(stored, runs)
+    return stored, runs
 
 
 def _default_method() -> str:

@@ -1,21 +1,22 @@
 """Optimizers side by side on problems with constraints, or with several objectives.
 
 A run is judged by one number after each evaluation, the smaller the better: the best feasible value
-so far, infinite while there is none, or minus the hypervolume of the front so far. Each run is one
-small file of JSON, written when it is finished: the same call continues a comparison.
+so far, infinite while there is none, or minus the hypervolume of the front so far. These are the
+values of the runs that are kept.
 """
 
-import json
+import itertools
 import math
+import time
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from infold import objectives, runfile
-from infold.comparison.contenders import Optuna, first_points
+from infold import objectives
+from infold.comparison.contenders import N_FIRST, Optuna, first_points
+from infold.comparison.runs import Run, Task, processor
 from infold.comparison.suite import constrained, several
 from infold.comparison.suite.constrained import Constrained
 from infold.comparison.suite.several import Several
@@ -31,34 +32,59 @@ PEERS = ("gpsampler", "tpe", "nsga2")
 """Samplers of Optuna that know constraints and several objectives."""
 PENALTY = "penalty"
 """Our default method on the value plus a penalty for each violation, without constraints."""
-_WEIGHT = 100.0  # of a violation, in units of its limit, relative to the value
+USUAL = {"constrained": ("auto", PENALTY, *PEERS), "several": ("auto", *PEERS)}
+"""Who is compared where nobody is named, by suite."""
+_WEIGHT = 10.0  # of a violation in units of its limit, in units of how far first values differ
 
 
 class _Contender(Protocol):
+    def __init__(self, name: str, problem: Constrained | Several, seed: int) -> None: ...
+
     def tell(self, point: Point, outcome: Outcome) -> None: ...
 
     def ask(self) -> Point: ...
 
 
 class _Infold:
-    def __init__(self, method: str, problem: Constrained | Several, seed: int) -> None:
-        m = getattr(problem, "n_objectives", 1)
-        self._penalty = method == PENALTY
+    """A method of infold, as every user gets it."""
+
+    def __init__(self, name: str, problem: Constrained | Several, seed: int) -> None:
         self._optimizer = Optimizer(
             problem.space,
-            method="auto" if self._penalty else method,
+            method=name,
             seed=seed,
-            direction=["minimize"] * m,
+            direction=["minimize"] * n_objectives(problem),
         )
 
     def tell(self, point: Point, outcome: Outcome) -> None:
-        if self._penalty:
-            violation = sum(max(c, 0.0) for c in outcome.constraints)
-            outcome = Outcome(outcome.value + _WEIGHT * violation)
         self._optimizer.tell(point, outcome)
 
     def ask(self) -> Point:
         return self._optimizer.ask()
+
+
+class _Penalty(_Infold):
+    """The default method on the value plus a penalty for each violation.
+
+    Its weight depends on how far the first values differ, which are told once all are known.
+    """
+
+    def __init__(self, name: str, problem: Constrained | Several, seed: int) -> None:
+        super().__init__("auto", problem, seed)
+        self._waiting: list[tuple[Point, Outcome]] = []
+        self._weight = math.nan
+
+    def tell(self, point: Point, outcome: Outcome) -> None:
+        self._waiting.append((point, outcome))
+        if math.isnan(self._weight):
+            if len(self._waiting) < N_FIRST:
+                return
+            low, high = np.quantile([outcome.value for _, outcome in self._waiting], (0.25, 0.75))
+            self._weight = _WEIGHT * float(high - low)
+        for known, found in self._waiting:
+            violation = sum(max(c, 0.0) for c in found.constraints)
+            super().tell(known, Outcome(found.value + self._weight * violation))
+        self._waiting.clear()
 
 
 class _Sampler(Optuna):
@@ -69,7 +95,6 @@ class _Sampler(Optuna):
         import optuna
 
         self._constrained = isinstance(problem, Constrained)
-        m = getattr(problem, "n_objectives", 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # some settings are marked experimental
             kinds = {
@@ -79,7 +104,9 @@ class _Sampler(Optuna):
             }
             told = {"constraints_func": _constraints} if self._constrained else {}
             sampler = kinds[name](seed=seed, **told)
-        self._study = optuna.create_study(directions=["minimize"] * m, sampler=sampler)
+        self._study = optuna.create_study(
+            directions=["minimize"] * n_objectives(problem), sampler=sampler
+        )
         self._begun = True
 
     def tell(self, point: Point, outcome: Any) -> None:
@@ -100,25 +127,48 @@ def _constraints(trial: Any) -> list[float]:
     return trial.user_attrs["constraints"]
 
 
-def scores(suite: str, name: str, optimizer: str, seed: int, evaluations: int) -> list[float]:
-    """Make one run, and return what it is judged by after each evaluation.
+def n_objectives(problem: Constrained | Several) -> int:
+    """Return how many objectives a problem has."""
+    return problem.n_objectives if isinstance(problem, Several) else 1
+
+
+def tasks(optimizers: Iterable[str], problems: Iterable[str], seeds: Iterable[int]) -> list[Task]:
+    """List runs, seed by seed."""
+    return [
+        Task(problem=problem, optimizer=optimizer, seed=seed)
+        for seed, problem, optimizer in itertools.product(seeds, problems, optimizers)
+    ]
+
+
+def suite_of(problem: str) -> str:
+    """Return the name of the suite that has a problem."""
+    return next(suite for suite, makers in SUITES.items() if problem in makers)
+
+
+def get(problem: str) -> Constrained | Several:
+    """Return a problem by its name."""
+    return SUITES[suite_of(problem)][problem]()
+
+
+def run_one(task: Task, evaluations: int) -> Run:
+    """Make one run, whose values are what it is judged by after each evaluation.
 
     Args:
-        suite: one of `SUITES`.
-        name: one of its problems.
-        optimizer: a method of infold, `PENALTY`, or one of `PEERS`.
-        seed: seed of every random choice.
+        task: a problem of `SUITES`, a seed, and a method of infold, `PENALTY` or one of `PEERS`.
         evaluations: how many of them.
     """
-    problem = SUITES[suite][name]()
-    is_peer = optimizer in PEERS
-    contender: _Contender = (_Sampler if is_peer else _Infold)(optimizer, problem, seed)
-    given = first_points(problem.space, seed) if is_peer else []
+    problem = get(task.problem)
+    kinds: dict[str, type[_Contender]] = {PENALTY: _Penalty, **dict.fromkeys(PEERS, _Sampler)}
+    contender = kinds.get(task.optimizer, _Infold)(task.optimizer, problem, task.seed)
+    given = first_points(problem.space, task.seed) if task.optimizer in PEERS else []
     found: list[float] = []
+    seconds = []
     front: list[Any] = []
     best = math.inf
     for i in range(evaluations):
+        began = time.perf_counter()
         point = given[i] if i < len(given) else contender.ask()
+        seconds.append(time.perf_counter() - began if i >= len(given) else 0.0)
         returned = problem(point)
         outcome = returned if isinstance(returned, Outcome) else Outcome(tuple(returned))
         contender.tell(point, outcome)
@@ -129,53 +179,4 @@ def scores(suite: str, name: str, optimizer: str, seed: int, evaluations: int) -
         elif max(outcome.constraints) <= 0.0:
             best = min(best, float(outcome.value))
         found.append(best)
-    return found
-
-
-def compare(
-    suite: str,
-    optimizers: Iterable[str],
-    problems: Iterable[str],
-    seeds: Iterable[int],
-    evaluations: int,
-    folder: Path,
-    report: Callable[[str], None] = print,
-) -> dict[str, float]:
-    """Make the runs that the folder does not have, and return the mean rank of each optimizer.
-
-    Args:
-        suite: one of `SUITES`.
-        optimizers: who takes part.
-        problems: names of problems of the suite.
-        seeds: seeds of the runs.
-        evaluations: evaluations of each run.
-        folder: where runs are kept.
-        report: told about each run that is finished.
-    """
-    names = list(optimizers)
-    ranks = []
-    for problem in problems:
-        for seed in seeds:
-            ends = []
-            for optimizer in names:
-                path = folder / suite / problem / f"{optimizer}-s{seed}.json"
-                known = _read(path)
-                if len(known) < evaluations:
-                    known = scores(suite, problem, optimizer, seed, evaluations)
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    plain = [score if math.isfinite(score) else None for score in known]
-                    runfile.replace(path, json.dumps({"scores": plain}) + "\n")
-                    report(f"{problem}, {optimizer}, seed {seed}: {known[-1]:.6g}")
-                ends.append(known[evaluations - 1])
-            below = [sum(other < end for other in ends) for end in ends]
-            equal = [sum(other == end for other in ends) for end in ends]
-            ranks.append([1.0 + a + 0.5 * (b - 1) for a, b in zip(below, equal, strict=True)])
-    return dict(zip(names, np.mean(ranks, axis=0).tolist(), strict=True))
-
-
-def _read(path: Path) -> list[float]:
-    """Return the scores of a run; none where there is no such file."""
-    if not path.exists():
-        return []
-    kept = json.loads(path.read_text(encoding="utf-8"))["scores"]
-    return [math.inf if score is None else float(score) for score in kept]
+    return Run(task=task, values=tuple(found), seconds=tuple(seconds), processor=processor())

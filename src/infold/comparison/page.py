@@ -12,8 +12,6 @@ MARKS = (60, 100, 200, 300)
 """Numbers of evaluations at which optimizers are compared."""
 
 _HALVES = {"choice": ("choice",), "report": ("report",), "both": ("choice", "report")}
-BEGIN = "<!-- tables: begin -->"
-END = "<!-- tables: end -->"
 
 
 @dataclass(frozen=True)
@@ -91,18 +89,23 @@ def write(path: Path, found: Sequence[Field], runs: Iterable[Run]) -> list[Path]
             _contests(field),
             *(_medians(field, mark) for mark in field.marks if mark in (100, field.marks[-1])),
         ]
-    parts.append(_seconds(runs))
-    old = path.read_text(encoding="utf-8") if path.exists() else "# Comparison\n"
-    if BEGIN not in old or END not in old:
-        old = f"{old.rstrip()}\n\n{BEGIN}\n{END}\n"
-    head, _, rest = old.partition(BEGIN)
-    tail = rest.partition(END)[2]
-    body = "\n\n".join(parts)
-    path.write_text(f"{head}{BEGIN}\n\n{body}\n\n{END}{tail}", encoding="utf-8")
+    parts.append(seconds_table(runs, MARKS))
+    splice(path, "tables", "\n\n".join(parts))
     return written
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], n_text: int = 1) -> str:
+def splice(path: Path, name: str, body: str) -> None:
+    """Put text between the marks of that name in a page; one without them gets them at its end."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    old = path.read_text(encoding="utf-8") if path.exists() else "# Comparison\n"
+    if begin not in old or end not in old:
+        old = f"{old.rstrip()}\n\n{begin}\n{end}\n"
+    head, _, rest = old.partition(begin)
+    tail = rest.partition(end)[2]
+    path.write_text(f"{head}{begin}\n\n{body}\n\n{end}{tail}", encoding="utf-8")
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], n_text: int = 1) -> str:
     """Write a table as Markdown, whose first columns are text and whose others are numbers."""
     rules = ["---"] * n_text + ["--:"] * (len(headings) - n_text)
     return "\n".join("| " + " | ".join(row) + " |" for row in (headings, rules, *rows))
@@ -131,7 +134,7 @@ def _ranks(field: Field) -> str:
                 ]
             )
     headings = ["problems", "optimizer", *(f"rank, {mark}" for mark in field.marks), "area"]
-    return f"Mean ranks after {_series(field.marks)} evaluations:\n\n" + _table(headings, rows, 2)
+    return f"Mean ranks after {series(field.marks)} evaluations:\n\n" + table(headings, rows, 2)
 
 
 def _contests(field: Field) -> str:
@@ -152,8 +155,8 @@ def _contests(field: Field) -> str:
     headings = ["problems", "against", *map(str, field.marks)]
     return (
         f"Regret of {field.ours} divided by that of others (95% interval), share of pairs in which "
-        f"it is lower, p-value; after {_series(field.marks)} evaluations:\n\n"
-        + _table(headings, rows, 2)
+        f"it is lower, p-value; after {series(field.marks)} evaluations:\n\n"
+        + table(headings, rows, 2)
     )
 
 
@@ -175,24 +178,24 @@ def _medians(field: Field, mark: int) -> str:
         lowest = min(medians.values())
         shown = [f"**{v:.4g}**" if v == lowest else f"{v:.4g}" for v in medians.values()]
         rows.append([problem, str(benchmark.dimension), str(len(cells[problem])), minimum, *shown])
-    return f"Median values after {mark} evaluations:\n\n" + _table(
+    return f"Median values after {mark} evaluations:\n\n" + table(
         ["problem", "D", "seeds", "minimum", *field.optimizers], rows
     )
 
 
-def _seconds(runs: Iterable[Run]) -> str:
+def seconds_table(runs: Iterable[Run], marks: Sequence[int]) -> str:
     """Write the seconds of suggestions."""
-    found = statistics.seconds(runs, MARKS)
+    found = statistics.seconds(runs, marks)
     rows = [
-        [name, *(f"{times[mark]:.2g}" if mark in times else "" for mark in MARKS)]
+        [name, *(f"{times[mark]:.2g}" if mark in times else "" for mark in marks)]
         for name, times in found.items()
     ]
-    return f"Median seconds of a suggestion near {_series(MARKS)} evaluations:\n\n" + _table(
-        ["optimizer", *map(str, MARKS)], rows
+    return f"Median seconds of a suggestion near {series(marks)} evaluations:\n\n" + table(
+        ["optimizer", *map(str, marks)], rows
     )
 
 
-def _series(marks: Sequence[int]) -> str:
+def series(marks: Sequence[int]) -> str:
     """Write numbers as a series in a sentence."""
     *first, last = map(str, marks)
     return f"{', '.join(first)} and {last}" if first else last

@@ -5,6 +5,7 @@ skipping what is there, and several machines may fill the same folder.
 """
 
 import json
+import math
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ class Task:
     """What a run is asked to do."""
 
     problem: str
-    """One of `infold.comparison.suite.NAMES`."""
+    """A problem of the suite, or of one with constraints or several objectives."""
     optimizer: str
     """A name from `infold.methods.NAMES` or `infold.comparison.contenders.PEERS`."""
     seed: int
@@ -41,7 +42,7 @@ class Run:
 
     task: Task
     values: tuple[float, ...]
-    """Values at the evaluated points in their order."""
+    """Values at the evaluated points in their order; infinite where one does not count."""
     seconds: tuple[float, ...]
     """Time that the suggestion of each point took; 0 for points that were given."""
     processor: str
@@ -74,10 +75,10 @@ def run_one(task: Task, evaluations: int) -> Run:
             contender.tell(point, value)
         values += found
         seconds += [took / count] * count
-    return Run(task=task, values=tuple(values), seconds=tuple(seconds), processor=_processor())
+    return Run(task=task, values=tuple(values), seconds=tuple(seconds), processor=processor())
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return the model of the processor; empty where the system does not tell."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -113,7 +114,7 @@ class Folder:
             "format": FORMAT,
             "version": VERSION,
             **asdict(run.task),
-            "values": run.values,
+            "values": [value if math.isfinite(value) else None for value in run.values],
             "seconds": [round(seconds, 6) for seconds in run.seconds],
             "processor": run.processor,
         }
@@ -136,7 +137,7 @@ def _read(path: Path) -> Run:
     )
     return Run(
         task=Task(**{name: data[name] for name in Task.__dataclass_fields__}),
-        values=tuple(data["values"]),
+        values=tuple(math.inf if value is None else value for value in data["values"]),
         seconds=tuple(data["seconds"]),
         processor=data["processor"],
     )

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 
 from infold.comparison import contenders, suite
-from infold.comparison.runs import Folder, Task, run_one
+from infold.comparison.runs import Folder, Run, Task, run_one
 from infold.paper.runner import local
 
 _log = logging.getLogger(__name__)
@@ -58,15 +58,18 @@ class Outcome:
     """Number of runs that were not begun, for want of time."""
 
 
+Maker = Callable[[Task, int], Run]
+"""Makes a run of so many evaluations."""
+
 Report = Callable[[int, Sequence[Task]], None]
 """Called with the number of finished runs and with the runs under way."""
 
 
-def _make(task: Task, evaluations: int, folder: Folder) -> None:
+def _make(maker: Maker, task: Task, evaluations: int, folder: Folder) -> None:
     from infold.compilation import cache_compilations
 
     cache_compilations()
-    folder.write(run_one(task, evaluations))
+    folder.write(maker(task, evaluations))
 
 
 def sweep(
@@ -74,6 +77,7 @@ def sweep(
     folder: Folder,
     *,
     evaluations: int,
+    maker: Maker = run_one,
     processes: int = 1,
     limit: float | None = None,
     report: Report | None = None,
@@ -86,6 +90,7 @@ def sweep(
         wanted: the runs, begun in this order.
         folder: where they are kept.
         evaluations: number of evaluations of each.
+        maker: makes one of them.
         processes: number of runs at a time.
         limit: seconds after which no more runs are begun; those under way are finished.
         report: called whenever runs are begun or done.
@@ -106,7 +111,7 @@ def sweep(
                 if folder.has(task, evaluations):  # perhaps since a moment ago
                     outcome.done += 1
                 else:
-                    running[workers.executor.submit(_make, task, evaluations, folder)] = task
+                    running[workers.executor.submit(_make, maker, task, evaluations, folder)] = task
             if report is not None:
                 report(outcome.done, list(running.values()))
             for future in wait(running, return_when=FIRST_COMPLETED).done:
