@@ -58,6 +58,11 @@ def test_the_command_makes_runs_once_and_reports_them(tmp_path):
     before = Folder(tmp_path / "runs").runs()
     assert "2 runs kept" in invoke(*words, "--evaluations", 12)
     assert Folder(tmp_path / "runs").runs() == before
+    invoke(*words, "--evaluations", 12, "--report", tmp_path / "page.md", code=2)  # too short
+    for run in before:
+        Folder(tmp_path / "runs").path(run.task).unlink()
+    assert "2 runs are in" in invoke(*words, "--evaluations", 12)
+    assert Folder(tmp_path / "runs").runs() == []
     invoke("--suite", "hard", code=2)
     invoke("--suite", "several", "--batch", 2, code=2)
 

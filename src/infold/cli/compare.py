@@ -67,7 +67,8 @@ def compare_command(
 ) -> None:
     """Run optimizers on a suite of problems, or report the runs that are there.
 
-    Runs are kept as they finish. A comparison that was stopped continues with the same command.
+    Runs are kept as they finish. A comparison that was stopped continues with the same command,
+    and runs that the table has are not made again.
     """
     from infold import _checks
     from infold.comparison import outcomes
@@ -159,7 +160,7 @@ def _run(
     limit: float | None,
     out: Path,
 ) -> None:
-    """Make the runs that the folder does not have, and show how it goes."""
+    """Make the runs that neither folder nor table has, and show how it goes."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -171,6 +172,16 @@ def _run(
     from infold.comparison.runs import Folder
     from infold.comparison.sweep import sweep
 
+    stored, kept = _kept(out)
+    known = {run.task for run in kept if len(run.values) >= evaluations}
+    missing = [task for task in wanted if task not in known]
+    if len(missing) < len(wanted):
+        console.print(
+            f"{len(wanted) - len(missing)} runs are in {stored} already; "
+            "--out names another folder, for a comparison of its own",
+            highlight=False,
+            soft_wrap=True,
+        )
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
@@ -179,14 +190,14 @@ def _run(
     )
     try:
         with told_plainly(), Progress(*columns, console=console) as bar:
-            shown = bar.add_task("", total=len(wanted))
+            shown = bar.add_task("", total=len(missing))
 
             def show(done: int, running: "Sequence[Task]") -> None:
                 text = "; ".join(map(str, running[:2])) + ("; ..." if len(running) > 2 else "")
                 bar.update(shown, completed=done, description=text, refresh=True)
 
             outcome = sweep(
-                wanted,
+                missing,
                 Folder(out),
                 evaluations=evaluations,
                 maker=maker,
@@ -247,13 +258,22 @@ def _report_outcomes(path: Path, out: Path, suite: str, optimizers: list[str]) -
         console.print(f"written to {written}", highlight=False, soft_wrap=True)
 
 
+def _kept(out: Path) -> "tuple[Path, list[Run]]":
+    """Return the table beside the folder, and its runs."""
+    from infold.comparison import table
+
+    need("infold compare", ["pandas", "pyarrow"], "experiments")
+    stored = out.with_suffix(".parquet")
+    return stored, table.read(stored)
+
+
 def _stored(out: Path) -> "tuple[Path, list[Run]]":
     """Return the table beside the folder, and the runs of both, which it has from now on."""
     from infold.comparison import table
     from infold.comparison.runs import Folder
 
-    stored = out.with_suffix(".parquet")
-    runs = table.merge(table.read(stored), Folder(out).runs())
+    stored, kept = _kept(out)
+    runs = table.merge(kept, Folder(out).runs())
     if not runs:
         raise ValueError(
             f"{out} holds no runs: `infold compare` makes them; --out names the folder"
