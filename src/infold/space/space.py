@@ -16,7 +16,8 @@ from infold.space.numbers import Float
 from infold.space.parameter import Parameter
 from infold.space.parameters import from_fields, parameter_of
 from infold.space.scale import shown
-from infold.space.where import Where, from_json, listed
+from infold.space.scipy_constraints import from_json, listed
+from infold.space.where import Where
 
 Point = np.ndarray | list | dict[str, Any]
 """A point as the user writes it.
