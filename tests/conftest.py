@@ -5,6 +5,7 @@ and are tested for it.
 """
 
 import os
+import signal
 import tempfile
 
 from jaxtyping import install_import_hook
@@ -16,6 +17,11 @@ install_import_hook(
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(
     prefix="infold-tests-"
 )  # the command line keeps compiled programs
+
+# Where a shell began the tests with "&", SIGINT is ignored, and every program that a test begins
+# and interrupts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402

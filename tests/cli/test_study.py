@@ -57,12 +57,9 @@ def test_an_interrupted_sweep_says_how_to_continue_and_leaves_no_process_behind(
         "2",
     ]
     program += ["--seeds", "2", "--jobs", "2", "--results", str(tmp_path)]
-    # Where a shell began the tests with "&", SIGINT is ignored, and a child would inherit that.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
-    signal.signal(signal.SIGINT, before)
     while not (runs := Store(tmp_path).runs()):
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.05)
