@@ -71,7 +71,7 @@ def reproduce(
 
     from infold import _checks, methods, problems
     from infold.acquisition import functions
-    from infold.paper import figures, runner
+    from infold.paper import figures, runner, variants
     from infold.paper.store import Store
 
     with told_plainly():
@@ -79,17 +79,9 @@ def reproduce(
         if dask is not None:
             need("--dask", ["distributed"], "dask")
         _checks.one_of("problem", problem, problems.NAMES)
-        variants = [
-            f"{name}+{variant}"
-            for name in methods.NAMES
-            for variant, settings in runner.VARIANTS.items()
-            if settings.keys() <= set(methods.settings_of(name))
-        ]
         cells = runner.grid(
             problem,
-            list(figures.LEGEND)
-            if names is None
-            else listed("methods", names, [*methods.NAMES, *variants]),
+            list(figures.LEGEND) if names is None else listed("methods", names, variants.names()),
             runner.paper_acquisitions(problem)
             if acquisitions is None
             else listed("acquisitions", acquisitions, functions.NAMES),
@@ -100,7 +92,7 @@ def reproduce(
         n_jobs = _checks.at_least("--jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
         workers = runner.local(n_jobs) if dask is None else runner.dask(dask)
         for cell in cells:  # report bad settings before the first run
-            methods.check_dimension(runner.method(cell), problems.get(problem).dimension)
+            methods.check_dimension(variants.method(cell), problems.get(problem).dimension)
     evaluations = runner.N_INITIAL + iterations
     store = Store(results)
     columns = (
