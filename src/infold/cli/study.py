@@ -82,7 +82,7 @@ def reproduce(
         _checks.one_of("problem", problem, problems.NAMES)
         cells = runner.grid(
             problem,
-            list(figures.LEGEND) if names is None else listed("methods", names, variants.names()),
+            list(figures.METHODS) if names is None else listed("methods", names, variants.names()),
             runner.paper_acquisitions(problem)
             if acquisitions is None
             else listed("acquisitions", acquisitions, functions.NAMES),
@@ -189,7 +189,7 @@ def figures_command(
         for problem in sorted({series.problem for series in curves}):
             path = out / f"{problem}.png"
             lengths = [runner.N_INITIAL + n for n in (runner.ITERATIONS, judging.LOOK)]
-            figures.regrets(curves, problem, lengths).savefig(path, dpi=130)
+            figures.regrets(curves, problem, lengths).savefig(path, dpi=200)
             console.print(f"drawn to {path}", highlight=False, soft_wrap=True)
 
 
