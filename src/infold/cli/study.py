@@ -164,7 +164,7 @@ def claims_command(
 
     with told_plainly():
         found = report(_curves("infold claims", results), results / "growth.json")
-        for columns in (found.comparisons, found.claims):
+        for columns in (found.comparisons, found.others, found.claims):
             table = Table(*columns.headings, box=None, width=max(console.width, _WIDTH))
             for row in columns.rows:
                 table.add_row(*row)

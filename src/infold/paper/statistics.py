@@ -25,6 +25,12 @@ class Series:
     acquisition: str
     n_features: int
 
+    @property
+    def label(self) -> str:
+        """The method in words, with its acquisition function and d."""
+        d = f"d = {self.n_features}" if self.n_features else ""
+        return ", ".join(part for part in (self.method, self.acquisition.upper(), d) if part)
+
 
 Curves = dict[Series, dict[int, Float[np.ndarray, " n"]]]
 """log10 |f(x_best) - f_min| after each evaluation, by series and seed."""
