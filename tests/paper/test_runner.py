@@ -9,10 +9,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from infold import problems
-from infold.acquisition.functions import ProbabilityOfImprovement
-from infold.acquisition.lipschitz import LipschitzConstraint
-from infold.acquisition.regions import WholeCube
+from infold import Optimizer, problems
 from infold.paper import runner
 from infold.paper.store import Cell, Run, Store
 
@@ -51,37 +48,17 @@ def test_a_grid_has_every_cell_once_and_only_settings_that_methods_have():
     }
 
 
-def test_a_cell_has_the_settings_of_its_name():
-    def made(name):
-        return runner.method(Cell(problem="thomson", method=name, acquisition="pi", n_features=2))
-
-    assert made("vae").model.embedding.problem == "thomson"
-    free = made("mgp+orthogonal")
-    assert free.region == WholeCube()
-    assert free.acquisition == ProbabilityOfImprovement()
-    assert (free.model.weight_deviation, free.model.orthogonal) == (None, True)
-    assert free.model.n_features == 2
-    assert made("mgpc+paper").region == LipschitzConstraint(n_slopes=10)
-    assert made("rembo+priors").model.gp.scaled_priors
-    with pytest.raises(ValueError, match=r"rembo\+orthogonal: rembo has no setting"):
-        made("rembo+orthogonal")
-
-
-@pytest.mark.parametrize("name", ["mgpc", "dmgp", "hmgpc+orthogonal"])
-def test_the_papers_methods_take_values_as_they_are(name):
-    (cell,) = runner.grid("thomson", [name], ["pi"], [0], [2])
-    assert not runner.method(cell).model.clip_outliers
-
-
-def test_runs_begin_with_ten_uniform_points_that_all_methods_share(reference):
+def test_runs_begin_with_ten_uniform_points_that_all_methods_share():
+    """Also `auto`, which begins at the centre of the box where nobody says otherwise."""
     problem = problems.get("thomson")
-    for (a, first), (b, second) in zip(
-        list(reference.items())[::2], list(reference.items())[1::2], strict=True
-    ):
-        assert a.seed == b.seed
-        assert first[:10] == second[:10]
-        assert first[10:] != second[10:]
-        assert min(first) >= problem.minimum
+    for seed in (0, 1):
+        grid = cells(("full_space", "auto", "add", "random+uniform"), [seed])
+        runs = [runner.advance(Run(cell=cell), 12) for cell in grid]
+        assert len({run.values[:10] for run in runs}) == 1
+        assert len({run.values[10:] for run in runs}) == len(grid)
+        points = np.array(Optimizer.from_text(runs[1].state).points)[:10]
+        assert not np.any(np.all(points == 0.5, axis=1))
+        assert runs[1].values[:10] == tuple(problem(points).tolist())
 
 
 def test_steps_add_up_to_the_run_in_one_go(reference):

@@ -1,9 +1,10 @@
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
-from infold.paper.store import Cell, Run, Store, tabulate
+from infold.paper.store import TABLE, Cell, Run, Store, tabulate
 
 CELL = Cell(problem="thomson", method="mgpc", acquisition="pi", n_features=3, seed=4)
 
@@ -87,3 +88,15 @@ def test_files_that_hold_something_else_are_refused(tmp_path):
     path.write_text(json.dumps({**json.loads(text), "version": 99}))
     with pytest.raises(ValueError, match="has version 99"):
         store.read(CELL)
+
+
+def test_runs_with_the_former_name_of_the_papers_code_are_read(tmp_path):
+    store = Store(tmp_path)
+    former = dataclasses.replace(CELL, method="mgpc+paper")
+    store.write(Run(cell=former, values=(5.0, 4.0)))
+    assert [run.cell.method for run in store.runs()] == ["mgpc+code"]
+    tabulate([Run(cell=former, values=(5.0, 4.0))]).to_parquet(tmp_path / TABLE)
+    store.path(former).unlink()
+    assert store.table()["method"].unique().tolist() == ["mgpc+code"]
+    store.write(Run(cell=dataclasses.replace(CELL, method="mgpc+code"), values=(3.0, 2.0)))
+    assert store.table()["best"].tolist() == [3.0, 2.0]

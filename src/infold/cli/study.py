@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Results = Annotated[Path, typer.Option(help="Folder that holds the runs.")]
+_WIDTH = 150  # columns of the tables of claims: narrower ones would cut their numbers
 _PACKAGES = ("joblib", "matplotlib", "optax", "pandas", "pyarrow")
 
 
@@ -71,7 +72,7 @@ def reproduce(
 
     from infold import _checks, methods, problems
     from infold.acquisition import functions
-    from infold.paper import figures, runner
+    from infold.paper import figures, runner, variants
     from infold.paper.store import Store
 
     with told_plainly():
@@ -79,17 +80,9 @@ def reproduce(
         if dask is not None:
             need("--dask", ["distributed"], "dask")
         _checks.one_of("problem", problem, problems.NAMES)
-        variants = [
-            f"{name}+{variant}"
-            for name in methods.NAMES
-            for variant, settings in runner.VARIANTS.items()
-            if settings.keys() <= set(methods.settings_of(name))
-        ]
         cells = runner.grid(
             problem,
-            list(figures.LEGEND)
-            if names is None
-            else listed("methods", names, [*methods.NAMES, *variants]),
+            list(figures.METHODS) if names is None else listed("methods", names, variants.names()),
             runner.paper_acquisitions(problem)
             if acquisitions is None
             else listed("acquisitions", acquisitions, functions.NAMES),
@@ -100,7 +93,7 @@ def reproduce(
         n_jobs = _checks.at_least("--jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
         workers = runner.local(n_jobs) if dask is None else runner.dask(dask)
         for cell in cells:  # report bad settings before the first run
-            methods.check_dimension(runner.method(cell), problems.get(problem).dimension)
+            methods.check_dimension(variants.method(cell), problems.get(problem).dimension)
     evaluations = runner.N_INITIAL + iterations
     store = Store(results)
     columns = (
@@ -166,32 +159,20 @@ def claims_command(
         Path | None, typer.Option(help="File to write all comparisons to, as Markdown tables.")
     ] = None,
 ) -> None:
-    """Show which claims of the paper the runs reproduce."""
-    from infold.paper import claims
+    """Show which claims of the paper the runs reproduce, and every comparison behind them."""
+    from infold.paper.report import report
 
     with told_plainly():
-        curves = _curves("infold claims", results)
-        judged = [
-            (claim, [claims.judge(part, curves) for part in claim.parts]) for claim in claims.CLAIMS
-        ]
-        cost = claims.cost(results / "growth.json")
-        table = Table(box=None)
-        for heading in ("claim", "verdict", "comparisons", "what the paper says"):
-            table.add_column(heading, no_wrap=heading != "what the paper says")
-        for claim, findings in judged:
-            table.add_row(
-                claim.name, claims.verdict(findings), claims.evidence(findings), claim.text
-            )
-        table.add_row("COST", cost[0], "", f"{claims.COST} ({cost[1]})")
-        console.print(table)
+        found = report(_curves("infold claims", results), results / "growth.json")
+        for columns in (found.comparisons, found.others, found.claims):
+            table = Table(*columns.headings, box=None, width=max(console.width, _WIDTH))
+            for row in columns.rows:
+                table.add_row(*row)
+            console.print(table, crop=False)
+            console.print()
         if markdown is not None:
-            markdown.write_text(claims.to_markdown(judged, cost), encoding="utf-8")
+            markdown.write_text(found.to_markdown(), encoding="utf-8")
             console.print(f"written to {markdown}", highlight=False, soft_wrap=True)
-        else:
-            console.print(
-                "--markdown FILE writes all comparisons, with medians, p-values and seeds",
-                style="dim",
-            )
 
 
 @app.command("figures")
@@ -200,15 +181,15 @@ def figures_command(
     out: Annotated[Path, typer.Option(help="Folder to draw them in.")] = Path("figures"),
 ) -> None:
     """Draw the paper's figures from the runs."""
-    from infold.paper import claims, figures, runner
+    from infold.paper import figures, judging, runner
 
     with told_plainly():
         curves = _curves("infold figures", results)
         out.mkdir(parents=True, exist_ok=True)
         for problem in sorted({series.problem for series in curves}):
             path = out / f"{problem}.png"
-            lengths = [runner.N_INITIAL + n for n in (runner.ITERATIONS, claims.LOOK)]
-            figures.regrets(curves, problem, lengths).savefig(path, dpi=130)
+            lengths = [runner.N_INITIAL + n for n in (runner.ITERATIONS, judging.LOOK)]
+            figures.regrets(curves, problem, lengths).savefig(path, dpi=200)
             console.print(f"drawn to {path}", highlight=False, soft_wrap=True)
 
 

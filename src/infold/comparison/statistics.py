@@ -16,7 +16,7 @@ from scipy import stats
 from infold.comparison import suite
 from infold.comparison.contenders import N_FIRST
 from infold.comparison.runs import Run
-from infold.paper.statistics import compare
+from infold.paper.significance import p_different
 
 LEVEL = 0.95  # of intervals
 _RESAMPLES = 9999
@@ -170,7 +170,7 @@ def contest(
         low=10.0**low,
         high=10.0**high,
         wins=float(np.mean(wins)),
-        p=compare(logs, np.zeros(len(logs)).tolist()).p_two_sided,
+        p=p_different(logs),
     )
 
 

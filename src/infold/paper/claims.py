@@ -1,38 +1,27 @@
-"""The paper's claims, and what our runs say about each of them.
-
-A claim is a list of comparisons. A comparison is decided by runs of the paper's length and number
-of seeds. Fewer or shorter runs are reported, but decide nothing.
-"""
+"""The paper's claims, as lists of comparisons that runs can decide."""
 
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
-import numpy as np
+from infold.paper.runner import paper_acquisitions
+from infold.paper.statistics import Series
 
-from infold.paper import statistics
-from infold.paper.runner import ITERATIONS, N_INITIAL, paper_acquisitions
-from infold.paper.statistics import Comparison, Curves, Series
-
-SEEDS = 20  # seeds of each comparison in the paper
-LEVEL = 0.05  # p-values up to this are significant
-LOOK = 100  # iterations of the shorter runs, which are reported but decide nothing
-_LOOK_SEEDS = 3  # fewest seeds that are worth reporting at the paper's length
-_FLAT = 0.1  # decades of regret; a curve that gains less is flat
-_NOISY = 0.3  # how far noise may move a measured exponent
+MARGIN = 0.1
+"""Decades of regret, a factor of 1.26: what differs by less counts as the same, and what gains less
+as flat. One margin serves all laws."""
 CONSTRAINED = {"mgpc": "mgp", "hmgpc": "hmgp", "dmgpc": "dmgp"}
 """The unconstrained twin of each constrained variant."""
-REPRODUCED = "reproduced"
-NOT_REPRODUCED = "not reproduced"
-NOT_CONTRADICTED = "not contradicted"
-UNDECIDED = "undecided"
-IN_PART = "reproduced in part"
-
+_METHODS = {*CONSTRAINED, *CONSTRAINED.values()}
 
 Law = Literal["better", "no worse", "same", "flat", "flattens", "stalls"]
+_OF_TWO = {"better": "better than", "no worse": "no worse than", "same": "the same as"}
+_OF_ONE = {
+    "flat": f"gains less than {MARGIN} decades in all",
+    "flattens": f"gains less than {MARGIN} decades after the first third",
+    "stalls": f"gains more in the first third, and less than {MARGIN} decades after",
+}
 
 
 @dataclass(frozen=True)
@@ -40,19 +29,47 @@ class Part:
     """One comparison of a claim."""
 
     law: Law
-    """What is claimed.
+    """What is claimed; `infold.paper.judging` says how each is tested.
 
-    better: a ends significantly lower than b.
-    no worse: a does not end significantly higher than b. That alone does not contradict it; it is
-        reproduced where a ends significantly lower.
-    same: a ends neither significantly lower nor significantly higher than b.
-    flat: a gains less than a tenth of a decade in all.
-    flattens: a gains less than a tenth of a decade after the first third of its iterations.
-    stalls: a flattens, and gained significantly more in the first third.
+    better: a ends lower than b.
+    no worse: a ends less than the margin higher than b, or lower.
+    same: a and b end less than the margin apart.
+    flat: a gains less than the margin in all.
+    flattens: a gains less than the margin after the first third of its iterations.
+    stalls: a flattens, and gained more in the first third than after it.
     """
     a: Series
     b: tuple[Series, ...] = ()
     """Rivals of a: it is compared with the one of the lowest median. Empty for a law on a alone."""
+
+    @property
+    def label(self) -> str:
+        """The comparison in words."""
+        a = self.a
+        where = a.acquisition.upper()
+        if a.problem == "thomson":
+            where += f", d = {a.n_features}"
+        if not self.b:
+            return f"{where}: {a.method} {_OF_ONE[self.law]}"
+        rivals = []
+        for b in self.b:
+            name = b.method
+            if b.n_features != a.n_features:
+                name += f" with d = {b.n_features}"
+            if b.acquisition != a.acquisition:
+                name += f" with {b.acquisition.upper()}"
+            rivals.append(name)
+        return f"{where}: {a.method} {_OF_TWO[self.law]} {' or '.join(rivals)}"
+
+    def with_variant(self, variant: str) -> "Part":
+        """Return the comparison with the paper's own methods in that variant."""
+
+        def renamed(series: Series) -> Series:
+            if series.method not in _METHODS:
+                return series
+            return replace(series, method=f"{series.method}+{variant}")
+
+        return replace(self, a=renamed(self.a), b=tuple(map(renamed, self.b)))
 
 
 @dataclass(frozen=True)
@@ -63,53 +80,9 @@ class Claim:
     text: str
     parts: tuple[Part, ...]
 
-
-@dataclass(frozen=True)
-class Finding:
-    """What the runs say about one comparison."""
-
-    part: Part
-    verdict: str
-    n: int
-    """Number of seeds."""
-    iterations: int
-    a: float
-    """Median regret of a. For a law about gains: its median gain in the first third, in decades."""
-    b: float
-    """Median regret of b. For a law about gains: the median gain of a after the first third."""
-    p: float
-    """p-value of the Wilcoxon signed-rank test: one-sided for the side that the law is about,
-    two-sided for `same`, and NaN where the law needs no test."""
-
-    @property
-    def label(self) -> str:
-        """The comparison in words."""
-        a = self.part.a
-        others = self.part.b
-        where = (
-            f"{a.acquisition.upper()}, d = {a.n_features}: "
-            if a.problem == "thomson"
-            else f"{a.acquisition.upper()}: "
-        )
-        alone = {
-            "stalls": f"gains more in the first third, and less than {_FLAT} decades after",
-            "flattens": f"gains less than {_FLAT} decades after the first third",
-            "flat": f"gains less than {_FLAT} decades in all",
-        }
-        if self.part.law in alone:
-            return f"{where}{a.method} {alone[self.part.law]}"
-        b = others[0]
-        name = b.method
-        if b.n_features != a.n_features:
-            name += f" with d = {b.n_features}"
-        if b.acquisition != a.acquisition:
-            name += f" with {b.acquisition.upper()}"
-        words = {
-            "better": "better than",
-            "no worse": "no worse than",
-            "same": "not significantly different from",
-        }
-        return f"{where}{a.method} {words[self.part.law]} {name}"
+    def with_variant(self, variant: str) -> "Claim":
+        """Return the claim about the paper's own methods in that variant."""
+        return replace(self, parts=tuple(part.with_variant(variant) for part in self.parts))
 
 
 def _series(problem: str, method: str, acquisition: str, n_features: int = 10) -> Series:
@@ -219,135 +192,3 @@ CLAIMS = (
         ),
     ),
 )
-
-
-def judge(part: Part, curves: Curves) -> Finding:
-    """Judge one comparison by the runs.
-
-    Runs of the paper's length are used where at least three seeds have them on every side.
-    Otherwise all runs that have 100 iterations are compared there.
-    """
-    sides = [curves.get(series, {}) for series in (part.a, *part.b)]
-    for iterations in (ITERATIONS, LOOK):
-        runs = [statistics.at_least(side, N_INITIAL + iterations) for side in sides]
-        seeds = sorted(set.intersection(*map(set, runs)))
-        if len(seeds) >= _LOOK_SEEDS:
-            break
-    if part.b:
-        ends = [[side[seed][-1] for seed in seeds] for side in runs]
-        best = int(np.argmin([np.median(values) for values in ends[1:]])) if seeds else 0
-        result = statistics.compare(ends[0], ends[1 + best])
-        verdict, p = _of_ends(part.law, result)
-        a = 10**result.median_a
-        b = 10**result.median_b
-        part = replace(part, b=(part.b[best],))
-    else:
-        a, b, verdict, p = _of_gains(part.law, [runs[0][seed] for seed in seeds])
-    if len(seeds) < SEEDS or iterations != ITERATIONS:
-        verdict = UNDECIDED
-    return Finding(part, verdict, len(seeds), iterations, a, b, p)
-
-
-def _of_ends(law: Law, result: Comparison) -> tuple[str, float]:
-    """Decide a law about the regrets at the end; return the verdict and the p-value."""
-    lower = result.p_less <= LEVEL
-    if law == "better":
-        return REPRODUCED if lower else NOT_REPRODUCED, result.p_less
-    if law == "no worse":
-        if result.p_greater <= LEVEL:
-            return NOT_REPRODUCED, result.p_greater
-        return REPRODUCED if lower else NOT_CONTRADICTED, result.p_greater
-    same = result.p_two_sided > LEVEL
-    return REPRODUCED if same else NOT_REPRODUCED, result.p_two_sided
-
-
-def _of_gains(law: Law, curves: Sequence[np.ndarray]) -> tuple[float, float, str, float]:
-    """Decide a law about gains.
-
-    Returns the median gains in and after the first third of the iterations, the verdict, and the
-    p-value.
-    """
-    if not curves:
-        return np.nan, np.nan, UNDECIDED, np.nan
-    matrix = np.array(curves)
-    third = N_INITIAL + (matrix.shape[1] - N_INITIAL) // 3
-    early = matrix[:, N_INITIAL - 1] - matrix[:, third - 1]
-    late = matrix[:, third - 1] - matrix[:, -1]
-    flat = float(np.median(late if law != "flat" else early + late)) < _FLAT
-    p = statistics.compare(late, early).p_less if law == "stalls" else np.nan
-    holds = flat and (law != "stalls" or p <= LEVEL)
-    verdict = REPRODUCED if holds else NOT_REPRODUCED
-    return float(np.median(early)), float(np.median(late)), verdict, p
-
-
-def verdict(findings: Sequence[Finding]) -> str:
-    """Return the verdict on a claim. One comparison that is not reproduced decides against it."""
-    verdicts = {finding.verdict for finding in findings}
-    if NOT_REPRODUCED in verdicts:
-        return NOT_REPRODUCED
-    if REPRODUCED in verdicts:
-        return REPRODUCED if verdicts == {REPRODUCED} else IN_PART
-    return NOT_CONTRADICTED if NOT_CONTRADICTED in verdicts else UNDECIDED
-
-
-def evidence(findings: Sequence[Finding]) -> str:
-    """Count in words the comparisons that hold, those not contradicted and those that are open."""
-    verdicts = [finding.verdict for finding in findings]
-    n_open = verdicts.count(UNDECIDED)
-    n_not_contradicted = verdicts.count(NOT_CONTRADICTED)
-    n_decided = len(verdicts) - n_open
-    parts = [f"{verdicts.count(REPRODUCED)} of {n_decided} hold"] if n_decided else []
-    if n_not_contradicted:
-        parts.append(f"{n_not_contradicted} not contradicted")
-    if n_open:
-        parts.append(f"{n_open} open")
-    return ", ".join(parts)
-
-
-def to_markdown(judged: Sequence[tuple[Claim, Sequence[Finding]]], cost: tuple[str, str]) -> str:
-    """Write a table of the claims and a table of all comparisons as Markdown."""
-    lines = ["| claim | what the paper says | verdict | comparisons |", "|---|---|---|---|"]
-    for claim, findings in judged:
-        lines.append(
-            f"| {claim.name} | {claim.text} | **{verdict(findings)}** | {evidence(findings)} |"
-        )
-    lines += [f"| COST | {COST} | **{cost[0]}** | {cost[1]} |", ""]
-    lines += [
-        "| claim | comparison | verdict | seeds | iterations | medians | p |",
-        "|---|---|---|--:|--:|--:|--:|",
-    ]
-    for claim, findings in judged:
-        for f in findings:
-            medians = (
-                " and ".join(f"{median:.3g}" for median in (f.a, f.b) if np.isfinite(median))
-                or "no runs"
-            )
-            p = f"{f.p:.2g}" if f.n and np.isfinite(f.p) else ""
-            lines.append(
-                f"| {claim.name} | {f.label} | {f.verdict} | {f.n} | {f.iterations} "
-                f"| {medians} | {p} |"
-            )
-    return "\n".join(lines) + "\n"
-
-
-COST = "decoder training and prediction cost O(N³) + O(D³) time, against O(N³ D³) dense"
-
-
-def cost(path: Path) -> tuple[str, str]:
-    """Verdict and evidence for claim COST, from the measurements of `benchmarks/likelihood.py`.
-
-    The exponents are those between the two largest sizes. In N or D alone a dense decoder would
-    show cubes as well. Where N = D grow together it would show a sixth power.
-    """
-    if not path.exists():
-        return UNDECIDED, f"no measurements: `python benchmarks/likelihood.py {path}` makes them"
-    slopes = {}
-    for size, kinds in json.loads(path.read_text(encoding="utf-8")).items():
-        sizes, seconds = np.log(kinds["full"])
-        slopes[size] = float((seconds[-1] - seconds[-2]) / (sizes[-1] - sizes[-2]))
-    holds = max(slopes.values()) <= 3.0 + _NOISY
-    evidence = ", ".join(f"{size} to the {slope:.1f}" for size, slope in slopes.items())
-    return (
-        REPRODUCED if holds else NOT_REPRODUCED,
-        f"full decoder, one value and gradient: time grows like {evidence}",
-    )

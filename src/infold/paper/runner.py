@@ -24,11 +24,11 @@ from concurrent.futures import (
 )
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from infold import _checks, methods, problems
+from infold import methods, problems
+from infold.paper import variants
 from infold.paper.store import PAPER_EVALUATIONS, PAPER_INITIAL, Cell, Run, Store
 
 N_INITIAL = PAPER_INITIAL
@@ -36,21 +36,6 @@ ITERATIONS = PAPER_EVALUATIONS - PAPER_INITIAL
 # Evaluations per step. They take a few seconds: enough to make the start of a step cheap beside
 # them, and little to lose when a worker is killed.
 STEP = 20
-VARIANTS: dict[str, dict[str, Any]] = {
-    "free": {"weight_deviation": None},
-    "orthogonal": {"weight_deviation": None, "orthogonal": True},
-    "paper": {"weight_deviation": None, "orthogonal": True, "n_slopes": 10},
-    "priors": {"scaled_priors": True},
-    "uniform": {"design": "uniform"},
-}
-"""Settings that replace a method's defaults, by the name of the variant.
-
-free: the paper's objective, without a prior on the encoder's weights.
-orthogonal: the same with orthonormal weights.
-paper: the same, and the Lipschitz constant L from 10 of the data, as in the paper's code.
-priors: a baseline with priors on its GP.
-uniform: random search with uniform points.
-"""
 _log = logging.getLogger(__name__)
 _TRIES = 3  # a sweep ends when all workers are lost so many times without a finished step between
 # One thread per process is faster than several, and gives the same numbers.
@@ -74,7 +59,7 @@ def grid(
 
     Args:
         problem: name of the test problem.
-        names: names of methods, with or without a variant (see `VARIANTS`).
+        names: names of methods, with or without a variant (see `infold.paper.variants`).
         acquisitions: names of acquisition functions.
         seeds: seeds of the runs.
         features: dimensions of the feature space; those of the paper when None.
@@ -107,27 +92,6 @@ def paper_acquisitions(problem: str) -> tuple[str, ...]:
     return ("pi",) if problem == "thomson" else ("ei", "ucb", "pi")
 
 
-def method(cell: Cell) -> methods.Method:
-    """Return the method of the cell, with the settings of its variant."""
-    name, _, variant = cell.method.partition("+")
-    known = methods.settings_of(name)
-    made = methods.by_name(
-        name,
-        acquisition=cell.acquisition or None,
-        n_features=cell.n_features or None,
-        problem=cell.problem if "problem" in known else None,
-    )
-    if "weight_deviation" in known:
-        made = methods.changed(made, {"clip_outliers": False})  # the paper takes values as they are
-    if not variant:
-        return made
-    changes = VARIANTS[_checks.one_of("variant", variant, VARIANTS)]
-    for setting in changes:
-        if setting not in known:
-            raise ValueError(f"{cell.method}: {name} has no setting {setting}")
-    return methods.changed(made, changes)
-
-
 def advance(run: Run, evaluations: int) -> Run:
     """Continue the run until it has so many evaluations; begin it where it has no state."""
     from infold.compilation import cache_compilations
@@ -138,7 +102,7 @@ def advance(run: Run, evaluations: int) -> Run:
     if run.state is None:
         optimizer = Optimizer(
             [(0.0, 1.0)] * problem.dimension,
-            method=method(run.cell),
+            method=variants.method(run.cell),
             n_initial=N_INITIAL,
             initial="uniform",
             seed=run.cell.seed,

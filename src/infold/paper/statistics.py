@@ -1,12 +1,11 @@
-"""Regret over evaluations, and tests of which of two methods ends lower."""
+"""Regret over evaluations, as curves by method and seed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
 
 from infold import problems
 from infold.paper.store import Cell
@@ -25,6 +24,12 @@ class Series:
     method: str
     acquisition: str
     n_features: int
+
+    @property
+    def label(self) -> str:
+        """The method in words, with its acquisition function and d."""
+        d = f"d = {self.n_features}" if self.n_features else ""
+        return ", ".join(part for part in (self.method, self.acquisition.upper(), d) if part)
 
 
 Curves = dict[Series, dict[int, Float[np.ndarray, " n"]]]
@@ -69,43 +74,3 @@ def mean_and_error(
     if len(matrix) < 2:
         return matrix.mean(axis=0), np.full(matrix.shape[1], np.nan)
     return matrix.mean(axis=0), matrix.std(axis=0, ddof=1) / np.sqrt(len(matrix))
-
-
-class Comparison(NamedTuple):
-    """Result of comparing two sides, a and b, in paired values."""
-
-    n: int
-    median_a: float
-    median_b: float
-    p_less: float
-    """p-value of the Wilcoxon signed-rank test that a is lower: small where the values would be
-    surprising if it were not."""
-    p_greater: float
-    """The same that a is higher."""
-    p_two_sided: float
-    """The same that a is lower or higher."""
-
-
-def compare(a: Sequence[float], b: Sequence[float]) -> Comparison:
-    """Test which of a and b is lower, pair by pair.
-
-    Equal pairs say nothing. Where there are no others, every p-value is 1.
-    """
-    first = np.asarray(a, dtype=float)
-    second = np.asarray(b, dtype=float)
-    if len(first) == 0:
-        return Comparison(0, np.nan, np.nan, 1.0, 1.0, 1.0)
-
-    def p(alternative: str) -> float:
-        if not np.any(first != second):
-            return 1.0
-        return float(stats.wilcoxon(first, second, alternative=alternative).pvalue)
-
-    return Comparison(
-        n=len(first),
-        median_a=float(np.median(first)),
-        median_b=float(np.median(second)),
-        p_less=p("less"),
-        p_greater=p("greater"),
-        p_two_sided=p("two-sided"),
-    )

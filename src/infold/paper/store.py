@@ -6,7 +6,7 @@ from which the run continues.
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,8 @@ VERSION = 1
 PAPER_INITIAL = 10
 PAPER_EVALUATIONS = 310  # of a run in the paper, the initial ones included
 TABLE = "runs.parquet"
+_FORMERLY = "+paper"  # what runs made before were called; their settings are those of `+code`
+_NOW = "+code"
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -33,7 +35,7 @@ class Cell:
     """One of `infold.problems.NAMES`."""
     method: str
     """A name from `infold.methods.NAMES`, or name+variant with a variant from
-    `infold.paper.runner.VARIANTS`."""
+    `infold.paper.variants.VARIANTS`."""
     acquisition: str = ""
     """Name of the acquisition function; empty where the method has none."""
     n_features: int = 0
@@ -117,9 +119,9 @@ class Store:
         if not path.exists():
             return new
         key = list(Cell.__dataclass_fields__)
-        both = pd.concat(
-            [pd.read_parquet(path).assign(new=False), new.assign(new=True)], ignore_index=True
-        )
+        old = pd.read_parquet(path)
+        old["method"] = old["method"].str.replace(_FORMERLY, _NOW, regex=False)
+        both = pd.concat([old.assign(new=False), new.assign(new=True)], ignore_index=True)
         both["length"] = both.groupby([*key, "new"])["evaluations"].transform("max")
         order = both.groupby(key)[["length"]].transform("max")["length"]
         longest = both[both["length"] == order]
@@ -155,8 +157,9 @@ def _read(path: Path) -> Run:
         required=("cell", "values", "seconds", "state"),
     )
     try:
+        cell = Cell(**data["cell"])
         return Run(
-            cell=Cell(**data["cell"]),
+            cell=replace(cell, method=cell.method.replace(_FORMERLY, _NOW)),
             values=tuple(data["values"]),
             seconds=data["seconds"],
             state=data["state"],
