@@ -6,18 +6,18 @@ study. It draws into the axes `ax`, or into a new figure, and returns the axes.
 >>> infold.plot.convergence(result).figure.savefig("convergence.pdf")
 """
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infold.optimizer import Optimizer
+from infold.report.figures import constraints as _constraints
 from infold.report.figures import convergence as _convergence
 from infold.report.figures import features as _features
+from infold.report.figures import front as _front
 from infold.report.figures import model as _model
 from infold.report.figures import points as _points
 from infold.report.figures import record as _record
-from infold.report.subject import subject_of
+from infold.report.subject import Subject, subject_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SOFT = "#8894a0"
 _ACCENT = "#1f6fb2"
 _WARM = "#d1495b"
+_ORANGE = "#e08e2b"
 _LINES = 16  # parameters that a figure has room for
 _LAYERS = ("mean", "deviation", "acquisition")
 
@@ -45,8 +46,16 @@ def _needed(figure: Any, what: str) -> Any:
     return figure
 
 
+def _part(run: Any, objective: int) -> Subject:
+    """Return one objective of a run."""
+    parts = subject_of(run).parts
+    if not 0 <= objective < len(parts):
+        raise ValueError(f"objective = {objective}: the run has {len(parts)}, numbered from 0")
+    return parts[objective]
+
+
 def convergence(run: Any, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw all values, the best so far, and a rough estimate of what random search had found."""
+    """Draw all values, the best so far, and a rough estimate of what random search would find."""
     found = _convergence.convergence(subject_of(run))
     ax = _axes(ax)
     steps = np.arange(1, len(found.value) + 1)
@@ -54,7 +63,21 @@ def convergence(run: Any, *, ax: "Axes | None" = None) -> "Axes":
     if random is not None:
         ax.fill_between(steps, random.low, random.high, color=_SOFT, alpha=0.25, linewidth=0)
         ax.plot(steps, random.median, "--", color=_SOFT, label="at random (estimate)")
-    ax.plot(steps, found.value, ".", color=_ACCENT, alpha=0.6, label="evaluations")
+    satisfies = found.feasible
+    ax.plot(
+        steps[satisfies], found.value[satisfies], ".", color=_ACCENT, alpha=0.6, label="evaluations"
+    )
+    violates = np.isfinite(found.value) & ~satisfies
+    if np.any(violates):
+        ax.plot(
+            steps[violates],
+            found.value[violates],
+            "o",
+            mfc="none",
+            ms=4,
+            color=_SOFT,
+            label="not feasible",
+        )
     ax.step(steps, found.best, where="post", color="black", label="best so far")
     failed = np.flatnonzero(~np.isfinite(found.value))
     if len(failed):
@@ -71,34 +94,78 @@ def front(run: Any, *, objectives: tuple[int, int] = (0, 1), ax: "Axes | None" =
     """Draw two of several objectives: all evaluations, and those that no other dominates.
 
     Args:
-        run: a result of `minimize`, an `Optimizer` or the path of a run file.
-        objectives: numbers of the objectives on the two axes.
+        run: the run.
+        objectives: numbers of the objectives on the two axes, from 0.
         ax: where to draw.
     """
-    optimizer = getattr(run, "optimizer", run)
-    if isinstance(run, str | os.PathLike):
-        optimizer = Optimizer.load(run)
-    n = optimizer.n_objectives
+    subject = subject_of(run)
+    n = subject.n_objectives
     if n < 2 or not all(0 <= j < n for j in objectives):
         raise ValueError(f"objectives = {objectives}: the run has {n}, expected two of them")
+    found = _needed(_front.front(subject), "evaluation")
     ax = _axes(ax)
-    a, b = objectives
-    values = optimizer.values
-    feasible = optimizer.feasible
-    best = optimizer.front
-    best = sorted(best, key=lambda i: values[i, a])
-    ax.plot(values[feasible, a], values[feasible, b], ".", color=_ACCENT, alpha=0.5)
-    if not np.all(feasible):
-        rest = values[~feasible]
-        ax.plot(rest[:, a], rest[:, b], "x", color=_SOFT, label="violates a constraint")
-    ax.plot(values[best, a], values[best, b], "o", color=_WARM, label="front")
-    ax.set(xlabel=f"objective {a}", ylabel=f"objective {b}")
+    kinds = np.array(found.kinds)
+    marks = {
+        "infeasible": {"marker": "o", "mfc": "none", "color": _SOFT, "label": "not feasible"},
+        "dominated": {"marker": ".", "color": _SOFT, "label": "dominated"},
+        "front": {"marker": "o", "color": _ACCENT, "label": "front"},
+    }
+    for kind, mark in marks.items():
+        if kind in kinds:
+            across, up = found.values[kinds == kind][:, objectives].T
+            ax.plot(across, up, linestyle="none", **mark)
+    a, b = (f"objective {j} ({subject.directions[j]})" for j in objectives)
+    ax.set(xlabel=a, ylabel=b)
+    ax.legend(frameon=False)
+    return ax
+
+
+def hypervolume(run: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the share of a box that the front dominates, after each evaluation.
+
+    The box is between the best value of each objective and a reference, a tenth of the front's
+    reach beyond the worst values on it. It needs moocore: `pip install 'infold[objectives]'`.
+    """
+    found = _needed(_front.volume(subject_of(run)), "hypervolume that can be told")
+    ax = _axes(ax)
+    steps = np.arange(1, len(found.share) + 1)
+    ax.step(steps, found.share, where="post", color="black")
+    ax.plot(steps[found.grew], found.share[found.grew], ".", color=_ACCENT)
+    ax.set(xlabel="evaluation", ylabel="share dominated")
+    return ax
+
+
+def constraints(run: Any, *, constraint: int = 0, ax: "Axes | None" = None) -> "Axes":
+    """Draw the values of a constraint, which is satisfied where they are at most 0.
+
+    Args:
+        run: the run.
+        constraint: number of the constraint, from 0.
+        ax: where to draw.
+    """
+    found = _needed(_constraints.constraints(subject_of(run)), "constraints")
+    n = len(found.names)
+    if not 0 <= constraint < n:
+        raise ValueError(f"constraint = {constraint}: the run has {n}, expected one of them")
+    ax = _axes(ax)
+    values = found.values[:, constraint]
+    steps = np.arange(1, len(values) + 1)
+    ax.axhline(0.0, linestyle="--", color="black", linewidth=1)
+    for label, rows, colour in (
+        ("satisfied", values <= 0.0, _ACCENT),
+        ("violated", values > 0.0, _ORANGE),
+    ):
+        ax.plot(steps[rows], values[rows], ".", color=colour, label=label)
+    ax.set(xlabel="evaluation", ylabel=found.names[constraint])
     ax.legend(frameon=False)
     return ax
 
 
 def best_tenth(run: Any, *, n_parameters: int = _LINES, ax: "Axes | None" = None) -> "Axes":
-    """Draw the best tenth of all points, each a line across the most relevant parameters."""
+    """Draw the best tenth of all points, each a line across the most relevant parameters.
+
+    With several objectives it is the front, the best in the first of them darkest.
+    """
     found = _needed(_points.best_tenth(subject_of(run)), "evaluation that succeeded")
     names = found.names[:n_parameters]
     ax = _axes(ax, 6.0, 1.0 + 0.3 * len(names))
@@ -112,13 +179,19 @@ def best_tenth(run: Any, *, n_parameters: int = _LINES, ax: "Axes | None" = None
     return ax
 
 
-def slices(run: Any, *, n_parameters: int = 6, columns: int = 3) -> np.ndarray:
+def slices(run: Any, *, n_parameters: int = 6, columns: int = 3, objective: int = 0) -> np.ndarray:
     """Draw the model through the best point along the most relevant parameters, with 95 % bands.
+
+    Args:
+        run: the run.
+        n_parameters: how many parameters are shown.
+        columns: how many axes stand side by side.
+        objective: number of the objective that the model is of, where there are several.
 
     Returns:
         An array of axes, one for each parameter.
     """
-    found = _model.slices(subject_of(run))[:n_parameters]
+    found = _model.slices(_part(run, objective))[:n_parameters]
     if not found:
         raise ValueError("there is nothing to draw: the run has no model")
     first = _axes(None, 3.0 * min(columns, len(found)), 2.2 * -(-len(found) // columns))
@@ -141,9 +214,18 @@ def slices(run: Any, *, n_parameters: int = 6, columns: int = 3) -> np.ndarray:
     return grid.ravel()[: len(found)]
 
 
-def importance(run: Any, *, n_parameters: int = _LINES, ax: "Axes | None" = None) -> "Axes":
-    """Draw the share of each parameter in what the model predicts around good points."""
-    found = _needed(_model.importance(subject_of(run)), "model")
+def importance(
+    run: Any, *, n_parameters: int = _LINES, objective: int = 0, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the share of each parameter in what the model predicts around good points.
+
+    Args:
+        run: the run.
+        n_parameters: how many parameters are shown.
+        objective: number of the objective that the model is of, where there are several.
+        ax: where to draw.
+    """
+    found = _needed(_model.importance(_part(run, objective)), "model")
     names = [_plain_text(name) for name in found.names[:n_parameters]]
     ax = _axes(ax, 6.0, 1.0 + 0.25 * len(names))
     ax.barh(np.arange(len(names)), found.shares[: len(names)], color=_ACCENT)
@@ -153,16 +235,19 @@ def importance(run: Any, *, n_parameters: int = _LINES, ax: "Axes | None" = None
     return ax
 
 
-def predictions(run: Any, *, ahead: bool = False, ax: "Axes | None" = None) -> "Axes":
+def predictions(
+    run: Any, *, ahead: bool = False, objective: int = 0, ax: "Axes | None" = None
+) -> "Axes":
     """Draw what the model predicts against what came, with 95 % bands.
 
     Args:
         run: the run.
         ahead: whether to draw what was said of proposals before they were evaluated, and not
-            predictions of each evaluation from all others.
+            predictions of each evaluation from all others; with one objective only.
+        objective: number of the objective that the model is of, where there are several.
         ax: where to draw.
     """
-    subject = subject_of(run)
+    subject = _part(run, objective)
     said = _model.ahead(subject) if ahead else _model.left_out(subject)
     found = _needed(said, "predictions of this kind")
     ax = _axes(ax, 4.5, 4.5)
@@ -225,7 +310,7 @@ def times(run: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     steps = np.arange(1, len(found.evaluation) + 1)
     ax.plot(steps, found.evaluation, ".", color=_ACCENT, label="evaluation")
-    ax.plot(steps, found.suggestion, ".", color="#e08e2b", label="suggestion")
+    ax.plot(steps, found.suggestion, ".", color=_ORANGE, label="suggestion")
     ax.set(xlabel="evaluation", ylabel="seconds", yscale="log")
     ax.legend(frameon=False)
     return ax

@@ -10,7 +10,7 @@ from tests.report.test_page import EVIL, evil_run
 from tests.report.test_watching import served
 
 from infold import Optimizer, methods, report
-from infold.report.page import page_data
+from infold.report.contents import page_data
 from infold.report.subject import subject_of
 
 pytestmark = pytest.mark.integration

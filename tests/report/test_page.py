@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 import infold
 from infold import Optimizer, report
 from infold.cli import app
-from infold.report.page import page, page_data
+from infold.report.contents import page_data
+from infold.report.page import page
 from infold.report.subject import Subject, subject_of
 from infold.running.checkpoint import open_run
 

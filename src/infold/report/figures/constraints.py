@@ -1,0 +1,52 @@
+"""Constraints: how often each was violated, and which hold the best point back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from infold.report.subject import Subject
+
+_NEAR = 0.05  # of a constraint's median size: what is nearer to 0 than that is at the limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """Values of constraints, which are satisfied where they are at most 0."""
+
+    names: list[str]
+    values: Float[np.ndarray, "n k"]
+    """NaN where one is not known."""
+    known: Int[np.ndarray, " k"]
+    """Evaluations of which each constraint is known."""
+    violated: Int[np.ndarray, " k"]
+    """Evaluations that violate each constraint."""
+    best: Int[np.ndarray, " b"]
+    """Numbers of the best evaluations, from 0: one, or those of the front."""
+    active: Bool[np.ndarray, "b k"]
+    """Which constraints are satisfied there, but hardly: nearer to 0 than a twentieth of the median
+    size."""
+
+
+def constraints(subject: Subject) -> Constraints | None:
+    """Return the constraints of a run; None where there are none."""
+    values = subject.constraints
+    if not values.size:
+        return None
+    best = np.array(subject.front, dtype=np.int64)
+    known = np.isfinite(values)
+    sizes = np.array(
+        [
+            np.median(np.abs(column[column_known])) if np.any(column_known) else 0.0
+            for column, column_known in zip(values.T, known.T, strict=True)
+        ]
+    )
+    at_best = values[best]
+    return Constraints(
+        names=[f"constraint {k}" for k in range(values.shape[1])],
+        values=values,
+        known=np.sum(known, axis=0),
+        violated=np.sum(values > 0.0, axis=0),
+        best=best,
+        active=(at_best <= 0.0) & (at_best >= -_NEAR * sizes),
+    )
