@@ -110,7 +110,7 @@ def _better_half(subject: Subject) -> list[float] | None:
 
 
 def _front(subject: Subject, found: Front | None) -> dict[str, Any] | None:
-    if found is None:
+    if found is None or not found.kinds:
         return None
     grown = volume(subject)
     return {

@@ -1,7 +1,6 @@
 """Optuna studies as subjects of a report."""
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,6 +48,7 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
         study: the study; it may have several objectives.
         method: name of the method whose model is fitted to the trials.
     """
+    from infold.integrations._optuna_private import named_constraints
     from infold.integrations._optuna_trials import user_parameter
 
     directions = tuple(each.name.lower() for each in study.directions)
@@ -60,18 +60,20 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
             f"the study {study.study_name} has no parameter that all its finished trials share"
         )
     space = Space({name: user_parameter(distribution) for name, distribution in shared.items()})
+    constraints = [named_constraints(trial) for trial in with_parameters]
+    names = list(dict.fromkeys(name for each in constraints for name in each))
+    # A trial may lack constraints, as those from before there were any.
+    rows = [tuple(_finite(each.get(name, math.nan)) for name in names) for each in constraints]
     evaluations = [
-        _evaluation(trial, i, space, len(directions)) for i, trial in enumerate(with_parameters)
-    ]
-    n_constraints = max((len(e.constraints) for e in evaluations), default=0)
-    unknown = (math.nan,) * n_constraints  # of trials from before there were constraints
-    evaluations = [
-        e if len(e.constraints) == n_constraints else replace(e, constraints=unknown)
-        for e in evaluations
+        _evaluation(trial, i, space, len(directions), row)
+        for i, (trial, row) in enumerate(zip(with_parameters, rows, strict=True))
     ]
     lent = methods.by_name(method) if method else lent_model(len(evaluations))
     contents = contents_of(space, evaluations, directions, lent)
-    return Subject(Optimizer.restore(contents), title=study.study_name, lent=True)
+    shown = [f"constraint {name}" if name.isdecimal() else name for name in names]
+    return Subject(
+        Optimizer.restore(contents), title=study.study_name, lent=True, constraint_names=shown
+    )
 
 
 def _shared(trials: "list[FrozenTrial]") -> "dict[str, BaseDistribution]":
@@ -85,9 +87,17 @@ def _shared(trials: "list[FrozenTrial]") -> "dict[str, BaseDistribution]":
     }
 
 
-def _evaluation(trial: "FrozenTrial", number: int, space: Space, n_objectives: int) -> Evaluation:
-    from infold.integrations._optuna_private import constraints
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.nan
 
+
+def _evaluation(
+    trial: "FrozenTrial",
+    number: int,
+    space: Space,
+    n_objectives: int,
+    constraints: tuple[float, ...],
+) -> Evaluation:
     point = space.normalize({name: trial.params[name] for name in space.parameters})
     state = trial.state.name.lower()
     complete = state == "complete"
@@ -103,6 +113,6 @@ def _evaluation(trial: "FrozenTrial", number: int, space: Space, n_objectives: i
         error=None if complete else str(trial.system_attrs.get("fail_reason", state)),
         seconds=None if seconds is None else seconds.total_seconds(),
         told_at=np.nan if told is None else told.timestamp(),
-        constraints=tuple(c if math.isfinite(c) else math.nan for c in constraints(trial)),
+        constraints=constraints,
         proposed_by="user" if user else FIRST_TRIALS if number < _N_FIRST else "sampler",
     )

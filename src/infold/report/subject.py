@@ -33,12 +33,20 @@ def lent_model(n_evaluations: int) -> methods.Method:
 class Subject:
     """A run to be shown: it is only read."""
 
-    def __init__(self, optimizer: Optimizer, *, title: str = "", lent: bool = False) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        *,
+        title: str = "",
+        lent: bool = False,
+        constraint_names: Sequence[str] = (),
+    ) -> None:
         """
         Args:
             optimizer: the run.
             title: what the page calls it; the method and the number of parameters when empty.
             lent: whether the method of `optimizer` is not the one that proposed the points.
+            constraint_names: what constraints are called, where they have names.
         """
         self._optimizer = optimizer
         self._lent = lent
@@ -46,6 +54,8 @@ class Subject:
         self.evaluations: list[Evaluation] = optimizer.evaluations
         self.directions: tuple[str, ...] = objectives.directions_of(optimizer.direction)
         self.signs: np.ndarray = objectives.signs_of(self.directions)
+        numbered = [f"constraint {k}" for k in range(self.n_constraints)]
+        self.constraint_names = list(constraint_names) or numbered
         self.seed: int | None = None if lent else optimizer.seed
         self.n_pending = len(optimizer.pending)
         self.method_name = "" if lent else methods.name_of(optimizer.method)

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from infold.report.subject import Subject
 
-_NEAR = 0.05  # of a constraint's median size: what is nearer to 0 than that is at the limit
+_NEAR = 0.05  # of the largest slack: where a constraint has less than that left, it is active
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +24,7 @@ class Constraints:
     best: Int[np.ndarray, " b"]
     """Numbers of the best evaluations, from 0: one, or those of the front."""
     active: Bool[np.ndarray, "b k"]
-    """Which constraints are satisfied there, but hardly: nearer to 0 than a twentieth of the median
-    size."""
+    """Which constraints have less than a twentieth of their largest slack left there."""
 
 
 def constraints(subject: Subject) -> Constraints | None:
@@ -34,19 +33,13 @@ def constraints(subject: Subject) -> Constraints | None:
     if not values.size:
         return None
     best = np.array(subject.front, dtype=np.int64)
-    known = np.isfinite(values)
-    sizes = np.array(
-        [
-            np.median(np.abs(column[column_known])) if np.any(column_known) else 0.0
-            for column, column_known in zip(values.T, known.T, strict=True)
-        ]
-    )
+    slack = np.max(np.where(values <= 0.0, -values, 0.0), axis=0)
     at_best = values[best]
     return Constraints(
-        names=[f"constraint {k}" for k in range(values.shape[1])],
+        names=subject.constraint_names,
         values=values,
-        known=np.sum(known, axis=0),
+        known=np.sum(np.isfinite(values), axis=0),
         violated=np.sum(values > 0.0, axis=0),
         best=best,
-        active=(at_best <= 0.0) & (at_best >= -_NEAR * sizes),
+        active=(at_best <= 0.0) & (at_best >= -_NEAR * slack),
     )

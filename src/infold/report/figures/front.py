@@ -43,20 +43,15 @@ class Volume:
 
 
 def front(subject: Subject) -> Front | None:
-    """Return the front; None where there is one objective, or no evaluation."""
-    if subject.n_objectives < 2 or not subject.evaluations:
+    """Return the front; None where there is one objective."""
+    if subject.n_objectives < 2:
         return None
-    values = subject.values
-    chosen = subject.front
+    chosen = np.array(subject.front, dtype=np.int64)
     order = np.argsort(subject.losses[chosen, 0], kind="stable")
     kinds = np.where(subject.feasible, KINDS[1], KINDS[2])
-    kinds[[i for i in chosen if subject.feasible[i]]] = KINDS[0]
+    kinds[chosen[subject.feasible[chosen]]] = KINDS[0]
     kinds[~subject.succeeded] = KINDS[3]
-    return Front(
-        values=values,
-        kinds=kinds.tolist(),
-        evaluations=np.array(chosen, dtype=np.int64)[order],
-    )
+    return Front(values=subject.values, kinds=kinds.tolist(), evaluations=chosen[order])
 
 
 def entered(subject: Subject) -> Bool[np.ndarray, " n"]:
