@@ -15,6 +15,20 @@ from infold.report.subject import subject_of
 
 pytestmark = pytest.mark.integration
 WIDTHS = (1280, 390)
+FIGURES = {
+    "auto": 14,
+    "mgpc": 13,
+    "mixed": 9,
+    "one": 9,
+    "empty": 0,
+    "evil": 8,
+    "limited": 11,
+    "never feasible": 11,
+    "two": 12,
+    "three": 10,
+    "one of two": 9,
+    "evil two": 9,
+}
 
 
 @pytest.fixture(scope="session")
@@ -78,12 +92,7 @@ def opened(browser, path: Path, width: int):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(
-    ("name", "figures"),
-    [("auto", 14), ("mgpc", 13), ("mixed", 9), ("one", 9), ("empty", 0), ("evil", 8)]
-    + [("limited", 12), ("never feasible", 12), ("two", 12), ("three", 10)]
-    + [("one of two", 9), ("evil two", 9)],
-)
+@pytest.mark.parametrize(("name", "figures"), FIGURES.items())
 def test_every_figure_is_drawn_without_a_word(browser, pages, name, figures, width):
     page, said = opened(browser, pages[name], width)
     assert page.locator("canvas").count() == figures
@@ -230,12 +239,15 @@ def test_points_that_violate_a_constraint_can_be_chosen_too(browser, pages, widt
 def test_the_pair_of_objectives_and_the_objective_of_a_model_can_be_chosen(browser, pages, width):
     page, said = opened(browser, pages["three"], width)
     axes = "views.get('chart-front').spec.layer[0].encoding"
-    across, up = page.locator("#tools-front select").all()
+    _, across, up = page.locator("#tools-front select").all()
     across.select_option("2")
     page.wait_for_function(f"{axes}.x.field === 'v2' && {axes}.y.field === 'v1'")
     across.select_option("1")  # the other axis takes what this one had
     page.wait_for_function(f"{axes}.x.field === 'v1' && {axes}.y.field === 'v2'")
     assert up.input_value() == "2"
+    assert page.evaluate(f"{axes}.x.scale.domain.length") == 2
+    page.locator("#zoom-front").select_option("all")
+    page.wait_for_function(f"{axes}.x.scale.domain === undefined")
     for id, chart in (("slices", "slices-0"), ("importance", "importance"), ("tenth", "tenth")):
         spec = f"JSON.stringify(views.get('chart-{chart}').spec)"
         before = page.evaluate(spec)
@@ -256,9 +268,10 @@ def test_tables_say_what_the_run_knows_of_constraints_and_the_front(browser, pag
     page, said = opened(browser, pages["limited"], width)
     assert page.locator("#table-constraints tbody tr").count() == 2
     assert "feasible" in page.locator("#table-best").inner_text()
-    page.locator("#zoom-constraints").select_option("near")
     scale = "views.get('chart-constraints-1').spec.layer[1].encoding.y.scale"
-    page.wait_for_function(f"{scale}.domain !== undefined")
+    assert page.evaluate(f"{scale}.domain.length") == 2
+    page.locator("#zoom-constraints").select_option("all")
+    page.wait_for_function(f"{scale}.domain === undefined")
     page.close()
     page, said = opened(browser, pages["two"], width)
     points = page.evaluate("DATA.front.evaluations")

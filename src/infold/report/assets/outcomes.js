@@ -1,13 +1,21 @@
 "use strict";
 // Several objectives and constraints: their figures, as those of charts.js, and their sections.
 
-function frontChart(data, a, b) {
+// Ends of an axis that show the front, and more of what is worse than of what would be better.
+function aroundFront(data, j) {
+  const values = data.front.evaluations.map(i => data.values[i][j]);
+  const low = Math.min(...values), high = Math.max(...values), reach = high - low;
+  const [below, above] = data.directions[j] === "minimize" ? [.1, .6] : [.6, .1];
+  return reach > 0 ? {domain: [low - below * reach, high + above * reach], nice: false} : {};
+}
+
+function frontChart(data, a, b, near) {
   const phone = window.innerWidth < 720, {kinds} = data.front;
   const rows = data.values.map((values, i) => ({i, n: i + 1, kind: kinds[i],
     by: data.proposed_by[i], ...objectiveFields(data, i)}));
   const of = kind => ({values: rows.filter(row => row.kind === kind)});
   const axis = j => number(`v${j}`, `${objectiveName(data, j)} (${data.directions[j]})`,
-    {scale: {zero: false}, axis: {tickCount: 6}});
+    {scale: {zero: false, ...(near ? aroundFront(data, j) : {})}, axis: {tickCount: 6}});
   const x = axis(a), y = axis(b);
   const tooltip = [tip("n", "evaluation"), ...objectiveTips(data), tip("kind", "kind"),
     tip("by", "proposed by")];
@@ -16,14 +24,14 @@ function frontChart(data, a, b) {
   const bound = data.directions.length === 2 ? of("front") : {values: []};
   return chart(phone ? 320 : 420, [
     // The corners of the line are the worst of two neighbours in both objectives.
-    {data: bound, mark: {type: "line", color: ACCENT, strokeWidth: 1.3,
+    {data: bound, mark: {type: "line", color: ACCENT, strokeWidth: 1.3, clip: true,
       interpolate: data.directions[a] === "minimize" ? "step-after" : "step-before"},
       encoding: {x, y, order: {field: `v${a}`}}},
     {data: of("infeasible"), mark: HOLLOW, name: "infeasible",
       encoding: {x, y, ...hollow(tooltip, {value: SOFT})}},
-    {data: of("dominated"), mark: {type: "circle", opacity: .6}, name: "dominated",
+    {data: of("dominated"), mark: {type: "circle", opacity: .6, clip: true}, name: "dominated",
       encoding: {x, y, color, ...pickable(tooltip, 30)}},
-    {data: of("front"), mark: {type: "circle", opacity: 1}, name: "points",
+    {data: of("front"), mark: {type: "circle", opacity: 1, clip: true}, name: "points",
       encoding: {x, y, color, ...pickable(tooltip, 75)}}]);
 }
 
@@ -45,9 +53,11 @@ function constraintChart(data, k, near) {
   const rows = data.constraints.values.map((values, i) => ({i, n: i + 1, value: values[k],
     kind: values[k] > 0 ? "violated" : "satisfied"})).filter(row => row.value !== null);
   const sizes = rows.map(row => Math.abs(row.value)).sort((p, q) => p - q);
-  const reach = sizes[Math.floor(sizes.length / 2)] || 1;
+  const reach = sizes[Math.floor(.9 * sizes.length)] || 1;  // a few are often far away
+  const ends = [Math.max(-reach, Math.min(0, ...rows.map(row => row.value))),
+    Math.min(reach, Math.max(0, ...rows.map(row => row.value)))].map(end => 1.05 * end);
   const x = step(data.points.length), y = number("value", null, {axis: {tickCount: 5},
-    scale: near ? {domain: [-reach, reach], nice: false} : {}});
+    scale: near ? {domain: ends, nice: false} : {}});
   return chart(190, [
     {data: {values: [{value: 0}]}, mark: {type: "rule", color: INK, strokeDash: [5, 4]},
       encoding: {y}},
@@ -72,8 +82,13 @@ function showFront() {
   show("front");
   at("note-front").textContent = f.note;
   const [across, a] = objectiveChoice("Across", 0), [up, b] = objectiveChoice("Up", 1);
-  const choices = [a, b], pair = [0, 1];
-  const again = () => draw("chart-front", frontChart(DATA, ...pair));
+  const choices = [a, b], pair = [0, 1], zoom = at("zoom-front");
+  const again = () => draw("chart-front", frontChart(DATA, ...pair, zoom.value === "near"));
+  zoom.addEventListener("change", again);
+  if (f.kinds.filter(kind => kind === "front").length < 2) {
+    zoom.value = "all";
+    zoom.parentElement.hidden = true;
+  }
   choices.forEach((choice, k) => choice.addEventListener("change", () => {
     const now = Number(choice.value);
     if (pair[1 - k] === now) pair[1 - k] = pair[k];  // the axes change places

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from infold.report.subject import Subject
 
-_NEAR = 0.05  # of the largest slack: where a constraint has less than that left, it is active
+_NEAR = 0.05  # of the usual slack: where a constraint has less than that left, it is active
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,10 @@ class Constraints:
     best: Int[np.ndarray, " b"]
     """Numbers of the best evaluations, from 0: one, or those of the front."""
     active: Bool[np.ndarray, "b k"]
-    """Which constraints have less than a twentieth of their largest slack left there."""
+    """Which constraints have less than a twentieth of their usual slack left there.
+
+    That is the median over all evaluations that satisfy the constraint.
+    """
 
 
 def constraints(subject: Subject) -> Constraints | None:
@@ -33,7 +36,8 @@ def constraints(subject: Subject) -> Constraints | None:
     if not values.size:
         return None
     best = np.array(subject.front, dtype=np.int64)
-    slack = np.max(np.where(values <= 0.0, -values, 0.0), axis=0)
+    satisfied = [column[column <= 0.0] for column in values.T]
+    slack = np.array([-np.median(column) if len(column) else 0.0 for column in satisfied])
     at_best = values[best]
     return Constraints(
         names=subject.constraint_names,
