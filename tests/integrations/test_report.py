@@ -11,7 +11,7 @@ from tests.report.test_watching import served
 
 from infold import Optimizer, methods, report
 from infold.report.contents import page_data
-from infold.report.subject import subject_of
+from infold.report.subject import Subject, subject_of
 
 pytestmark = pytest.mark.integration
 WIDTHS = (1280, 390)
@@ -64,16 +64,16 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         "mixed": told(14, space=mixed(), direction="maximize"),
         "one": told(1),
         "empty": Optimizer([(0.0, 1.0)] * 2),
-        "evil": evil_run(),
+        "evil": Subject(evil_run(), constraint_names=[EVIL, "b"]),
         "limited": limited(30),
         "never feasible": limited(12, slack=3.0),
         "two": several(40, limits=True),
         "three": several(40, n_objectives=3),
         "one of two": several(1),
-        "evil two": evil_run(2),
+        "evil two": Subject(evil_run(2), constraint_names=[EVIL, "b"]),
     }
-    for name, optimizer in runs.items():
-        report.write(optimizer, folder / f"{name}.html")
+    for name, each in runs.items():
+        report.write(each, folder / f"{name}.html")
     return {name: folder / f"{name}.html" for name in runs}
 
 

@@ -13,7 +13,7 @@ import infold
 from infold import Optimizer
 from infold.report.figures.constraints import constraints
 from infold.report.figures.convergence import convergence
-from infold.report.figures.front import entered, front, volume
+from infold.report.figures.front import entered, front, hindrance, volume
 from infold.report.figures.model import importance, left_out, slices
 from infold.report.figures.points import best_point, best_tenth
 from infold.report.figures.record import proposers
@@ -214,6 +214,14 @@ def test_without_moocore_the_volume_is_left_out_and_the_page_says_how_to_get_it(
     data = data_of(page(subject_of(several(6))))
     assert data["front"]["volume"] is None
     assert "infold[objectives]" in data["front"]["volume_note"]
+
+
+def test_with_many_objectives_the_volume_is_left_out():
+    optimizer = Optimizer([(0.0, 1.0)] * 2, direction=["minimize"] * 5, method="random", seed=0)
+    optimizer.tell(optimizer.ask(), [1.0] * 5)
+    subject = Subject(optimizer)
+    assert volume(subject) is None
+    assert hindrance(subject) == "there are more than 4 objectives"
 
 
 def test_a_result_of_several_objectives_shows_its_front_in_a_notebook():

@@ -65,7 +65,7 @@ def evil_run(n_objectives: int = 1) -> Optimizer:
 
 @pytest.mark.parametrize("n_objectives", [1, 2])
 def test_what_users_wrote_is_text_and_nothing_else(n_objectives):
-    text = page(Subject(evil_run(n_objectives), title=EVIL))
+    text = page(Subject(evil_run(n_objectives), title=EVIL, constraint_names=[EVIL, "b"]))
     elements = Elements(text)
     plain = Elements(page(Subject(told(6, method="random"))))
     assert elements.tags == plain.tags
@@ -73,6 +73,7 @@ def test_what_users_wrote_is_text_and_nothing_else(n_objectives):
     data = data_of(text)
     assert data["parameters"][0]["name"] == EVIL
     assert data["failures"]["messages"] == [EVIL] * 3
+    assert data["constraints"]["names"] == [EVIL, "b"]
 
 
 def test_only_the_scripts_of_the_page_may_run():

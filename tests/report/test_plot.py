@@ -88,6 +88,10 @@ def test_points_that_violate_constraints_are_marked_in_the_convergence():
 def test_what_is_not_there_is_named():
     with pytest.raises(ValueError, match="no features"):
         plot.features(told())
+    with pytest.raises(ValueError, match="no hypervolume to draw: there is one objective"):
+        plot.hypervolume(told())
+    with pytest.raises(ValueError, match="no constraints"):
+        plot.constraints(told())
     with pytest.raises(ValueError, match="no trust region"):
         plot.region(told())
 

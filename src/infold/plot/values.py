@@ -59,9 +59,9 @@ def front(run: Any, *, objectives: tuple[int, int] = (0, 1), ax: "Axes | None" =
     """
     subject = subject_of(run)
     n = subject.n_objectives
-    if n < 2 or not all(0 <= j < n for j in objectives):
+    found = _front.front(subject)
+    if found is None or not all(0 <= j < n for j in objectives):
         raise ValueError(f"objectives = {objectives}: the run has {n}, expected two of them")
-    found = needed(_front.front(subject), "evaluation")
     ax = axes_of(ax)
     kinds = np.array(found.kinds)
     marks: dict[str, dict[str, Any]] = {
@@ -85,7 +85,10 @@ def hypervolume(run: Any, *, ax: "Axes | None" = None) -> "Axes":
     The box is between the best value of each objective and a reference, a tenth of the front's
     reach beyond the worst values on it. It needs moocore: `pip install 'infold[objectives]'`.
     """
-    found = needed(_front.volume(subject_of(run)), "hypervolume that can be told")
+    subject = subject_of(run)
+    found = _front.volume(subject)
+    if found is None:
+        raise ValueError(f"there is no hypervolume to draw: {_front.hindrance(subject)}")
     ax = axes_of(ax)
     steps = np.arange(1, len(found.share) + 1)
     ax.step(steps, found.share, where="post", color="black")
@@ -115,7 +118,7 @@ def constraints(run: Any, *, constraint: int = 0, ax: "Axes | None" = None) -> "
         ("violated", values > 0.0, ORANGE),
     ):
         ax.plot(steps[rows], values[rows], ".", color=colour, label=label)
-    ax.set(xlabel="evaluation", ylabel=found.names[constraint])
+    ax.set(xlabel="evaluation", ylabel=plain_text(found.names[constraint]))
     ax.legend(frameon=False)
     return ax
 

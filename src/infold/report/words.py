@@ -8,7 +8,7 @@ from infold.models.features import LearnedFeatures
 from infold.report.figures.constraints import Constraints
 from infold.report.figures.convergence import Convergence
 from infold.report.figures.features import FeatureMap
-from infold.report.figures.front import MOST_OBJECTIVES, Volume
+from infold.report.figures.front import Volume, hindrance
 from infold.report.figures.model import Predictions
 from infold.report.figures.record import Times
 from infold.report.subject import FIRST_TRIALS, Subject
@@ -116,11 +116,7 @@ def volume_note(subject: Subject, found: Volume | None) -> str:
             "the best value of each objective and a reference, which is a tenth of the front's "
             "reach beyond the worst values on the front as it is now."
         )
-    if not np.any(subject.feasible):
-        return ""
-    if subject.n_objectives > MOST_OBJECTIVES:
-        return f"The hypervolume is left out: there are more than {MOST_OBJECTIVES} objectives."
-    return "The hypervolume is left out: it needs moocore, pip install 'infold[objectives]'."
+    return f"The hypervolume is left out: {hindrance(subject)}."
 
 
 def constraint_states(found: Constraints) -> list[str]:

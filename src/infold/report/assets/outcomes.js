@@ -102,7 +102,7 @@ function showFront() {
 }
 
 function showVolume() {
-  if (!DATA.front || !DATA.front.volume_note) return;
+  if (!DATA.front) return;
   show("volume");
   at("note-volume").textContent = DATA.front.volume_note;
   if (DATA.front.volume)
