@@ -7,7 +7,8 @@ from jaxtyping import Bool, Float, Int
 
 from infold.report.subject import Subject
 
-_NEAR = 0.05  # of the usual slack: where a constraint has less than that left, it is active
+_NEAR = 0.02  # of a constraint's size: where it has less than that left, it is active
+_USUAL = 0.9  # share of the values below the size: a few are often far away, and many at the limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +25,9 @@ class Constraints:
     best: Int[np.ndarray, " b"]
     """Numbers of the best evaluations, from 0: one, or those of the front."""
     active: Bool[np.ndarray, "b k"]
-    """Which constraints have less than a twentieth of their usual slack left there.
+    """Which constraints are satisfied there by less than 2 % of their size.
 
-    That is the median over all evaluations that satisfy the constraint.
+    Nine in ten values of a constraint are below its size, without regard to sign.
     """
 
 
@@ -36,14 +37,14 @@ def constraints(subject: Subject) -> Constraints | None:
     if not values.size:
         return None
     best = np.array(subject.front, dtype=np.int64)
-    satisfied = [column[column <= 0.0] for column in values.T]
-    slack = np.array([-np.median(column) if len(column) else 0.0 for column in satisfied])
+    known = [np.abs(column[np.isfinite(column)]) for column in values.T]
+    sizes = np.array([np.quantile(column, _USUAL) if len(column) else 0.0 for column in known])
     at_best = values[best]
     return Constraints(
         names=subject.constraint_names,
         values=values,
-        known=np.sum(np.isfinite(values), axis=0),
+        known=np.array([len(column) for column in known]),
         violated=np.sum(values > 0.0, axis=0),
         best=best,
-        active=(at_best <= 0.0) & (at_best >= -_NEAR * slack),
+        active=(at_best <= 0.0) & (at_best >= -_NEAR * sizes),
     )
