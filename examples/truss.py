@@ -4,7 +4,7 @@
     python truss.py [evaluations]
 
 Each evaluation solves the truss by finite elements. The run is kept in truss.jsonl: start the
-program again with more evaluations and it goes on.
+program again with more evaluations and it goes on. truss.html is a page about it.
 """
 
 import sys
@@ -31,7 +31,12 @@ def main() -> None:
     )
     print(result.message)
     pulled, pushed, sag = result.constraints
-    print(f"{result.fun:.1f} kg; over the limits: {pulled:+.3f}, {pushed:+.3f}, sag {sag:+.3f}")
+    print(
+        f"{result.fun:.1f} kg; left to the limits: pulled bars {-pulled:.1%}, "
+        f"pushed bars {-pushed:.1%}, sag {-sag:.1%}"
+    )
+    infold.report.write(result, "truss.html")
+    print("truss.html has the report: which limits hold the weight up, which bars matter")
 
 
 if __name__ == "__main__":

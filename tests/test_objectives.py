@@ -114,7 +114,7 @@ def test_a_run_finds_a_front(tmp_path):
     assert np.median(np.sum(np.sqrt(result.pareto_f), axis=1)) < 1.15
     assert np.ptp(result.pareto_f[:, 0]) > 0.5
     assert "points of the front" in repr(result)
-    assert "<pre>" in result._repr_html_()
+    assert "points on the front" in result._repr_html_()
     assert result.to_frame()["value1"].tolist() == result.func_vals[:, 1].tolist()
     again = Optimizer.load(path)
     assert again.direction == ("minimize", "minimize")
@@ -122,8 +122,6 @@ def test_a_run_finds_a_front(tmp_path):
     np.testing.assert_array_equal(again.ask(), result.optimizer.ask())
     with pytest.raises(ValueError, match="several objectives"):
         again.model()
-    with pytest.raises(ValueError, match="2 objectives"):
-        infold.report.write(again, tmp_path / "page.html")
 
 
 def test_a_direction_turns_its_objective_around():

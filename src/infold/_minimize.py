@@ -1,6 +1,5 @@
 """The SciPy-shaped front door."""
 
-import html
 import os
 import signal
 import sys
@@ -90,9 +89,7 @@ class Result(OptimizeResult):
         return "\n".join(f"{name:>{width}}: {value}" for name, value in fields.items())
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: a small table, and the best value so far."""
-        if isinstance(self.get("fun"), np.ndarray):
-            return f"<pre>{html.escape(repr(self))}</pre>"
+        """Return what notebooks show: a small table, and the best value so far or the front."""
         from infold.report.notebook import result_html
 
         return result_html(self)

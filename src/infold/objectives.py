@@ -49,6 +49,32 @@ def equal_weights(n_objectives: int) -> Float[np.ndarray, " m"]:
     return np.full(n_objectives, 1.0 / n_objectives)
 
 
+def scaled(
+    y: Float[np.ndarray, "n m"], eligible: Bool[np.ndarray, " n"]
+) -> Float[np.ndarray, "n m"]:
+    """Return objectives in units in which the known front reaches from 0 to 1.
+
+    Where the front is a single point, the units are those of all rows. Rows with NaN hold NaN.
+
+    Args:
+        y: objectives to minimize.
+        eligible: rows among which the front is, such as those that are feasible.
+    """
+    known = eligible & np.all(np.isfinite(y), axis=1)
+    if not np.any(known):
+        known = np.all(np.isfinite(y), axis=1)
+    if not np.any(known):
+        return np.full(y.shape, np.nan)
+    y = y / np.maximum(1.0, np.nanmax(np.abs(y), axis=0) / _FAR)  # differences stay finite
+    ideal = np.min(y[known], axis=0)
+    front = y[known][non_dominated(y[known])]
+    reach = np.max(front, axis=0) - ideal
+    whole = np.nanmax(y, axis=0) - ideal
+    scale = np.where(reach > 0.0, reach, np.where(whole > 0.0, whole, 1.0))
+    with np.errstate(over="ignore"):
+        return np.clip((y - ideal) / scale, -_FAR, _FAR)
+
+
 def scalarize(
     y: Float[np.ndarray, "n m"], weights: Float[np.ndarray, " m"], eligible: Bool[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
@@ -59,20 +85,7 @@ def scalarize(
         weights: how much each of them counts.
         eligible: rows among which the front is, such as those that are feasible.
     """
-    known = eligible & np.all(np.isfinite(y), axis=1)
-    if not np.any(known):
-        known = np.all(np.isfinite(y), axis=1)
-    if not np.any(known):
-        return np.full(len(y), np.nan)
-    y = y / np.maximum(1.0, np.nanmax(np.abs(y), axis=0) / _FAR)  # differences stay finite
-    ideal = np.min(y[known], axis=0)
-    front = y[known][non_dominated(y[known])]
-    reach = np.max(front, axis=0) - ideal
-    whole = np.nanmax(y, axis=0) - ideal  # where the front is a single point
-    scale = np.where(reach > 0.0, reach, np.where(whole > 0.0, whole, 1.0))
-    with np.errstate(over="ignore"):
-        u = np.clip((y - ideal) / scale, -_FAR, _FAR)
-    weighted = weights * u
+    weighted = weights * scaled(y, eligible)
     return np.max(weighted, axis=1) + _SUM * np.sum(weighted, axis=1)
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.integration
@@ -65,9 +66,22 @@ def test_electrons_settle_on_the_sphere(tmp_path):
 
 def test_a_truss_stays_within_its_limits(tmp_path):
     told = run("truss.py", tmp_path, "100")
-    weight, *limits = map(float, re.findall(r"[-+]?\d+\.\d+", told.splitlines()[-1]))
-    assert max(limits) <= 0.0
+    weight, *left = map(float, re.findall(r"[-+]?\d+\.\d+", told.splitlines()[-2]))
+    assert len(left) == 3
+    assert min(left) >= 0.0
     assert weight < 600.0
+    assert "constraint 2" in (tmp_path / "truss.html").read_text()
+
+
+def test_robot_arms_learn_from_those_before_them(tmp_path):
+    told = run("robot_arms.py", tmp_path)
+    lines = [numbers(line) for line in told.splitlines() if line.startswith("arm")]
+    chain, alone = np.split(np.array(lines[1:]), 2, axis=1)  # after 5, 10 and 30 evaluations
+    ratios = np.median(chain / alone, axis=0)
+    assert ratios[1] < 0.6
+    assert ratios[2] < 0.9
+    assert len(list(tmp_path.glob("arm-*.jsonl"))) == 6
+    assert "6 runs, 180 evaluations" in told
 
 
 def test_every_example_is_shown_in_the_documentation():

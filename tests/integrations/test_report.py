@@ -5,16 +5,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.report.runs import CHEAP, TRAINING, mixed, told
+from tests.report.runs import CHEAP, TRAINING, limited, mixed, several, told
 from tests.report.test_page import EVIL, evil_run
 from tests.report.test_watching import served
 
 from infold import Optimizer, methods, report
-from infold.report.page import page_data
-from infold.report.subject import subject_of
+from infold.report.contents import page_data
+from infold.report.subject import Subject, subject_of
 
 pytestmark = pytest.mark.integration
 WIDTHS = (1280, 390)
+FIGURES = {
+    "auto": 14,
+    "mgpc": 13,
+    "mixed": 9,
+    "one": 9,
+    "empty": 0,
+    "evil": 8,
+    "limited": 11,
+    "never feasible": 11,
+    "two": 12,
+    "three": 10,
+    "one of two": 9,
+    "evil two": 9,
+}
 
 
 @pytest.fixture(scope="session")
@@ -50,10 +64,16 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         "mixed": told(14, space=mixed(), direction="maximize"),
         "one": told(1),
         "empty": Optimizer([(0.0, 1.0)] * 2),
-        "evil": evil_run(),
+        "evil": Subject(evil_run(), constraint_names=[EVIL, "b"]),
+        "limited": limited(30),
+        "never feasible": limited(12, slack=3.0),
+        "two": several(40, limits=True),
+        "three": several(40, n_objectives=3),
+        "one of two": several(1),
+        "evil two": Subject(evil_run(2), constraint_names=[EVIL, "b"]),
     }
-    for name, optimizer in runs.items():
-        report.write(optimizer, folder / f"{name}.html")
+    for name, each in runs.items():
+        report.write(each, folder / f"{name}.html")
     return {name: folder / f"{name}.html" for name in runs}
 
 
@@ -72,10 +92,7 @@ def opened(browser, path: Path, width: int):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(
-    ("name", "figures"),
-    [("auto", 14), ("mgpc", 13), ("mixed", 9), ("one", 9), ("empty", 0), ("evil", 6)],
-)
+@pytest.mark.parametrize(("name", "figures"), FIGURES.items())
 def test_every_figure_is_drawn_without_a_word(browser, pages, name, figures, width):
     page, said = opened(browser, pages[name], width)
     assert page.locator("canvas").count() == figures
@@ -115,8 +132,8 @@ def test_a_choice_that_is_made_before_its_figure_is_drawn_is_kept(browser, pages
     page.wait_for_selector("body[data-opened]")
     page.evaluate("document.querySelector('#tools-tenth button').click()")
     page.locator("#chart-tenth").scroll_into_view_if_needed()
-    page.locator("#chart-slice-0").scroll_into_view_if_needed()
-    page.wait_for_selector("#chart-slice-0 canvas")
+    page.locator("#chart-slices-0").scroll_into_view_if_needed()
+    page.wait_for_selector("#chart-slices-0 canvas")
     assert page.evaluate("views.get('chart-tenth').spec.height") == 24 * 22
     page.close()
 
@@ -166,12 +183,116 @@ def test_hovering_tells_and_a_click_chooses_in_all_figures(browser, pages, width
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("name", "chart", "word"),
+    [
+        ("limited", "chart-convergence", "feasible"),
+        ("limited", "chart-constraints-0", "state"),
+        ("two", "chart-front", "objective 1"),
+        ("two", "chart-volume", "share dominated"),
+        ("two", "chart-tenth", "objective 1"),
+        ("three", "chart-front", "objective 2"),
+    ],
+)
+def test_points_of_outcomes_tell_and_are_chosen_everywhere(
+    browser, pages, name, chart, word, width
+):
+    page, said = opened(browser, pages[name], width)
+    at = place_of(page, chart, "points_marks")
+    page.mouse.move(*at)
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    assert word in page.locator("#vg-tooltip-element").inner_text()
+    page.mouse.click(*at)
+    page.locator("#chosen").wait_for(state="visible")
+    chosen = set(page.evaluate("[...views.values()].map(made => made.view.signal('chosen'))"))
+    assert len(chosen) == 1
+    (i,) = chosen
+    rows = dict(row.split("\t") for row in page.locator("#chosen tbody tr").all_inner_texts())
+    values = page.evaluate(f"DATA.values[{i}]")
+    told = (
+        [rows[f"objective {j}"] for j in range(len(values))]
+        if name != "limited"
+        else [rows["value"]]
+    )
+    assert [float(each) for each in told] == pytest.approx(values)
+    if name != "three":
+        limits = page.evaluate(f"DATA.constraints.values[{i}]")
+        assert float(rows["constraint 0"]) == pytest.approx(limits[0])
+        assert rows["feasible"] == ("yes" if max(limits) <= 0 else "no")
+    assert said == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_points_that_violate_a_constraint_can_be_chosen_too(browser, pages, width):
+    for name, chart in (("limited", "chart-convergence"), ("two", "chart-front")):
+        page, said = opened(browser, pages[name], width)
+        if name == "two":
+            page.locator("#zoom-front").select_option("all")
+            page.wait_for_timeout(300)
+        page.mouse.click(*place_of(page, chart, "infeasible_marks"))
+        panel = page.locator("#chosen")
+        panel.wait_for(state="visible")
+        assert "feasible\tno" in panel.inner_text()
+        assert said == []
+        page.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_pair_of_objectives_and_the_objective_of_a_model_can_be_chosen(browser, pages, width):
+    page, said = opened(browser, pages["three"], width)
+    axes = "views.get('chart-front').spec.layer[0].encoding"
+    _, across, up = page.locator("#tools-front select").all()
+    across.select_option("2")
+    page.wait_for_function(f"{axes}.x.field === 'v2' && {axes}.y.field === 'v1'")
+    across.select_option("1")  # the other axis takes what this one had
+    page.wait_for_function(f"{axes}.x.field === 'v1' && {axes}.y.field === 'v2'")
+    assert up.input_value() == "2"
+    assert page.evaluate(f"{axes}.x.scale.domain.length") == 2
+    page.locator("#zoom-front").select_option("all")
+    page.wait_for_function(f"{axes}.x.scale.domain === undefined")
+    for id, chart in (("slices", "slices-0"), ("importance", "importance"), ("tenth", "tenth")):
+        spec = f"JSON.stringify(views.get('chart-{chart}').spec)"
+        before = page.evaluate(spec)
+        page.locator(f"#tools-{id} select").select_option("1")
+        page.wait_for_function(f"before => {spec} !== before", arg=before)
+    name = page.evaluate("DATA.models[1].slices[0].name")
+    chosen = page.locator("#panes-slices select").first
+    assert chosen.evaluate("made => made.selectedOptions[0].text") == name
+    page.locator("#tools-predictions select").select_option("1")
+    note = page.evaluate("DATA.models[1].left_out.note")
+    page.wait_for_function("note => at('note-left-out').textContent === note", arg=note)
+    assert said == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_tables_say_what_the_run_knows_of_constraints_and_the_front(browser, pages, width):
+    page, said = opened(browser, pages["limited"], width)
+    assert page.locator("#table-constraints tbody tr").count() == 2
+    assert "feasible" in page.locator("#table-best").inner_text()
+    scale = "views.get('chart-constraints-1').spec.layer[1].encoding.y.scale"
+    assert page.evaluate(f"{scale}.domain.length") == 2
+    page.locator("#zoom-constraints").select_option("all")
+    page.wait_for_function(f"{scale}.domain === undefined")
+    page.close()
+    page, said = opened(browser, pages["two"], width)
+    points = page.evaluate("DATA.front.evaluations")
+    links = page.locator("#table-front tbody button")
+    assert links.all_inner_texts() == [f"#{i + 1}" for i in points]
+    links.first.click()
+    assert f"Evaluation {points[0] + 1}" in page.locator("#chosen").inner_text()
+    assert said == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_slices_and_axes_can_be_chosen(browser, pages, width):
     page, said = opened(browser, pages["auto"], width)
-    before = page.evaluate("views.get('chart-slice-0').spec.layer[0].data.values[0].mean")
+    before = page.evaluate("views.get('chart-slices-0').spec.layer[0].data.values[0].mean")
     page.locator("#panes-slices select").first.select_option(index=7)
     page.wait_for_function(
-        f"views.get('chart-slice-0').spec.layer[0].data.values[0].mean !== {before}"
+        f"views.get('chart-slices-0').spec.layer[0].data.values[0].mean !== {before}"
     )
     page.locator("#zoom").select_option("half")
     page.locator("#tools-tenth button").click()
@@ -204,8 +325,9 @@ def test_a_place_of_the_feature_space_decodes_under_the_mouse(browser, pages, wi
     page.close()
 
 
-def test_text_of_strangers_stays_text(browser, pages):
-    page, said = opened(browser, pages["evil"], 1280)
+@pytest.mark.parametrize("name", ["evil", "evil two"])
+def test_text_of_strangers_stays_text(browser, pages, name):
+    page, said = opened(browser, pages[name], 1280)
     page.on("dialog", lambda dialog: said.append(dialog.message))
     page.locator("#table-failures button").first.click()
     assert EVIL.split("&")[0].strip() in page.locator("#chosen").inner_text()

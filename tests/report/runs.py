@@ -44,3 +44,40 @@ def mixed() -> dict:
         "flag": infold.Bool(),
         "always": infold.Float(2.0, 2.0),
     }
+
+
+def several(
+    n: int = 24, *, n_objectives: int = 2, limits: bool = False, failed: bool = True, **options
+) -> Optimizer:
+    """A run of told points with several objectives, the second of which is maximized."""
+    directions = ["minimize", "maximize", "minimize", "minimize"][:n_objectives]
+    options = {"method": "random", "seed": 0, "direction": directions, **options}
+    optimizer = Optimizer([(0.0, 1.0)] * 5, **options)
+    targets = np.eye(5)[:n_objectives]
+    for i in range(n):
+        x = np.asarray(optimizer.ask())
+        losses = np.sum((x - targets) ** 2, axis=1)
+        values = None if failed and i == 3 else np.where(np.array(directions) == "minimize", 1, -1)
+        if values is not None:
+            values = values * losses
+        constraints = [x[0] + x[1] - 1.2, 0.1 - x[2]] if limits else None
+        optimizer.tell(x, values, constraints=constraints, error=None if i != 3 else "broken")
+    return optimizer
+
+
+def limited(n: int = 16, *, slack: float = 0.0, **options) -> Optimizer:
+    """A run with two constraints, the first of which keeps it from its best value.
+
+    Args:
+        n: evaluations, the fourth of which failed and says nothing of the second constraint.
+        slack: what is added to the first constraint; above 2, nothing is feasible.
+        options: settings of the run.
+    """
+    optimizer = Optimizer([(0.0, 1.0)] * 5, **{"method": "random", "seed": 0, **options})
+    for i in range(n):
+        x = np.asarray(optimizer.ask())
+        first = float(0.8 - x[0] - x[1] + slack)
+        value = None if i == 3 else float(np.sum(x**2))
+        constraints = [first, np.nan if i == 3 else float(x[2] - 0.9)]
+        optimizer.tell(x, value, constraints=constraints)
+    return optimizer

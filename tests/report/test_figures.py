@@ -109,7 +109,7 @@ def test_the_best_tenth_has_every_varying_parameter_between_0_and_1():
     found = best_tenth(Subject(optimizer))
     assert set(found.names) == {"rate", "layers", "kind", "flag"}
     assert len(found.evaluations) == 5
-    np.testing.assert_array_equal(found.values, np.sort(optimizer.values)[::-1][:5])
+    np.testing.assert_array_equal(found.values[:, 0], np.sort(optimizer.values)[::-1][:5])
     rate = found.names.index("rate")
     expected = [(math.log10(value) + 4) / 4 for value in found.settings[rate]]
     np.testing.assert_allclose(found.positions[:, rate], expected)

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 import infold
 from infold import Optimizer, report
 from infold.cli import app
-from infold.report.page import page, page_data
+from infold.report.contents import page_data
+from infold.report.page import page
 from infold.report.subject import Subject, subject_of
 from infold.running.checkpoint import open_run
 
@@ -51,17 +52,20 @@ def data_of(text: str) -> dict:
     return json.loads(Elements(text).scripts[0])
 
 
-def evil_run() -> Optimizer:
+def evil_run(n_objectives: int = 1) -> Optimizer:
     space = {EVIL: (0.0, 1.0), "kind": infold.Categorical([EVIL, "b", "c", "d"])}
-    optimizer = Optimizer(space, method="random", seed=0)
+    optimizer = Optimizer(space, method="random", seed=0, direction=["minimize"] * n_objectives)
     for i in range(6):
         x = optimizer.ask()
-        optimizer.tell(x, None if i % 2 else float(i), error=EVIL if i % 2 else None)
+        values = float(i) if n_objectives == 1 else [float(i), -float(i)]
+        error = EVIL if i % 2 else None
+        optimizer.tell(x, None if error else values, error=error, constraints=[-1.0, i - 3.0])
     return optimizer
 
 
-def test_what_users_wrote_is_text_and_nothing_else():
-    text = page(Subject(evil_run(), title=EVIL))
+@pytest.mark.parametrize("n_objectives", [1, 2])
+def test_what_users_wrote_is_text_and_nothing_else(n_objectives):
+    text = page(Subject(evil_run(n_objectives), title=EVIL, constraint_names=[EVIL, "b"]))
     elements = Elements(text)
     plain = Elements(page(Subject(told(6, method="random"))))
     assert elements.tags == plain.tags
@@ -69,6 +73,7 @@ def test_what_users_wrote_is_text_and_nothing_else():
     data = data_of(text)
     assert data["parameters"][0]["name"] == EVIL
     assert data["failures"]["messages"] == [EVIL] * 3
+    assert data["constraints"]["names"] == [EVIL, "b"]
 
 
 def test_only_the_scripts_of_the_page_may_run():
@@ -96,11 +101,12 @@ def test_runs_of_every_method_have_a_page(name):
     if name == "auto":
         optimizer.tell(optimizer.ask(), 0.3)
     data = page_data(subject_of(optimizer))
-    assert len(data["slices"]) == 5
-    assert sum(data["importance"]["shares"]) == pytest.approx(1.0, abs=1e-4)
+    (model,) = data["models"]
+    assert len(model["slices"]) == 5
+    assert sum(model["importance"]["shares"]) == pytest.approx(1.0, abs=1e-4)
     assert (data["features"] is not None) == (name in ("mgpc", "rembo"))
     assert (data["region"] is not None) == (name == "auto")
-    assert data["left_out"]["evaluations"]
+    assert model["left_out"]["evaluations"]
 
 
 def empty() -> Optimizer:
@@ -145,7 +151,7 @@ def test_runs_of_every_kind_have_a_page(make, n):
     assert len(data["points"]) == n
     best = optimizer.best
     assert (data["best_point"] is None) == (best is None)
-    assert bool(data["slices"]) == (best is not None)
+    assert bool(data["models"][0]["slices"]) == (best is not None)
     if best is not None:
         assert data["best_point"]["values"][0] == pytest.approx(best[1], rel=1e-5)
 

@@ -7,10 +7,13 @@ import pytest
 mpl.use("agg")
 
 import matplotlib.pyplot as plt
-from tests.report.runs import mixed, told, with_features
+from tests.report.runs import limited, mixed, several, told, with_features
 
 import infold
 from infold import plot
+from infold.report.figures.front import volume
+from infold.report.figures.model import left_out
+from infold.report.subject import subject_of
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +48,50 @@ def test_the_feature_space_is_drawn():
         plot.features(subject, layer="colour")
 
 
+def test_fronts_volumes_and_constraints_are_drawn():
+    optimizer = several(20, limits=True)
+    drawn = {line.get_label(): line.get_xydata() for line in plot.front(optimizer).get_lines()}
+    values = optimizer.values
+    np.testing.assert_array_equal(drawn["front"], values[optimizer.front])
+    assert sum(map(len, drawn.values())) == np.sum(np.isfinite(values[:, 0]))
+    share = plot.hypervolume(optimizer).get_lines()[0].get_ydata()
+    np.testing.assert_array_equal(share, volume(subject_of(optimizer)).share)
+    lines = plot.constraints(optimizer, constraint=1).get_lines()
+    column = np.array([e.constraints[1] for e in optimizer.evaluations])
+    by_label = {line.get_label(): line.get_ydata() for line in lines}
+    np.testing.assert_array_equal(by_label["violated"], column[column > 0])
+    np.testing.assert_array_equal(by_label["satisfied"], column[column <= 0])
+    plot.best_tenth(optimizer)
+    with pytest.raises(ValueError, match="constraint = 2: the run has 2"):
+        plot.constraints(optimizer, constraint=2)
+
+
+def test_models_are_drawn_of_the_objective_that_is_asked_for():
+    optimizer = several(12)
+    part = subject_of(optimizer).parts[1]
+    drawn = plot.predictions(optimizer, objective=1).get_lines()[1].get_xydata()
+    expected = left_out(part)
+    np.testing.assert_allclose(drawn, np.stack([expected.actual, expected.mean], axis=1))
+    with pytest.raises(ValueError, match="objective = 2: the run has 2"):
+        plot.importance(optimizer, objective=2)
+
+
+def test_points_that_violate_constraints_are_marked_in_the_convergence():
+    optimizer = limited(12)
+    lines = {line.get_label(): line.get_ydata() for line in plot.convergence(optimizer).get_lines()}
+    values = optimizer.values
+    rest = np.isfinite(values) & ~optimizer.feasible
+    np.testing.assert_array_equal(lines["evaluations"], values[optimizer.feasible])
+    np.testing.assert_array_equal(lines["not feasible"], values[rest])
+
+
 def test_what_is_not_there_is_named():
     with pytest.raises(ValueError, match="no features"):
         plot.features(told())
+    with pytest.raises(ValueError, match="no hypervolume to draw: there is one objective"):
+        plot.hypervolume(told())
+    with pytest.raises(ValueError, match="no constraints"):
+        plot.constraints(told())
     with pytest.raises(ValueError, match="no trust region"):
         plot.region(told())
 

@@ -42,6 +42,16 @@ def constraints(trial: FrozenTrial) -> tuple[float, ...]:
     return () if kept is None else tuple(float(value) for value in kept)
 
 
+def named_constraints(trial: FrozenTrial) -> dict[str, float]:
+    """Return the constraint values of a trial by name; by number where they have no names.
+
+    Names came with Optuna 5.
+    """
+    if hasattr(trial, "constraints"):
+        return {name: float(value) for name, value in trial.constraints.items()}
+    return {str(k): value for k, value in enumerate(constraints(trial))}
+
+
 def contains(distribution: BaseDistribution, value: Any) -> bool:
     """Tell whether the distribution could have produced the value."""
     try:

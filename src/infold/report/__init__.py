@@ -13,8 +13,9 @@ def write(run: Any, path: str | os.PathLike, *, method: str | None = None) -> No
     >>> result = infold.minimize(f, bounds)
     >>> infold.report.write(result, "report.html")
 
-    It shows convergence, the best point, slices, importance, how well the model predicts, the
-    feature space where the method has one, failures and times. The run is only read.
+    It shows convergence, the best point, constraints, slices, importance, how well the model
+    predicts, the feature space where the method has one, failures and times; with several
+    objectives the front and how it grew. The run is only read.
 
     Args:
         run: an `Optimizer`, a result of `minimize`, the path of a run file, or an Optuna study.

@@ -1,15 +1,16 @@
-"""A result in a notebook: a small table and the best value so far, as HTML without scripts."""
+"""A result in a notebook: small tables and the best value so far, as HTML without scripts."""
 
 import html
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from infold.report.figures.convergence import convergence
 from infold.report.plain import setting
-from infold.report.subject import subject_of
+from infold.report.subject import Subject, subject_of
 
-_SHOWN = 8  # parameters in the table
+_SHOWN = 8  # parameters, or points of the front, in the table
 _WIDTH = 320
 _HEIGHT = 120
 
@@ -17,20 +18,46 @@ _HEIGHT = 120
 def result_html(result: Any) -> str:
     """Return a result of `minimize` as HTML; whatever users wrote is escaped."""
     subject = subject_of(result)
+    parts = _several(result, subject) if subject.n_objectives > 1 else _one(result, subject)
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _one(result: Any, subject: Subject) -> list[str]:
     rows = [("message", result.message), ("value", setting(float(result.fun)))]
     rows += [("evaluations", result.nit)]
+    rows += [(f"constraint {k}", setting(float(c))) for k, c in enumerate(result.constraints)]
     if subject.best is not None:
         names = list(subject.space.parameters)
         rows += [(name, setting(subject.setting(subject.best, name))) for name in names[:_SHOWN]]
         if len(names) > _SHOWN:
             rows.append(("...", f"{len(names) - _SHOWN} more parameters"))
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(str(label))}</th>"
-        f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
-        for label, value in rows
-    )
-    best = convergence(subject).best[: result.nit]
-    return f"<div><table>{cells}</table>{_curve(best)}</div>"
+    return [_table([], rows), _curve(convergence(subject).best[: result.nit])]
+
+
+def _several(result: Any, subject: Subject) -> list[str]:
+    rows = [("message", result.message), ("evaluations", result.nit)]
+    rows += [("points on the front", len(result.pareto_f) if np.any(subject.feasible) else 0)]
+    head = [f"objective {j} ({each})" for j, each in enumerate(subject.directions)]
+    order = np.argsort(result.pareto_f[:, 0], kind="stable")
+    # As many as are shown, from one end of the front to the other.
+    places = np.linspace(0, len(order) - 1, min(_SHOWN, len(order))).astype(int)
+    points = [[setting(float(value)) for value in result.pareto_f[i]] for i in order[places]]
+    return [_table([], rows), _table(head, points) if points else ""]
+
+
+def _table(head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table; without a head, the first cell of each row is the name of what follows."""
+    made = "".join(_cell("th", each) for each in head)
+    lines = [f"<tr>{made}</tr>"] if head else []
+    for row in rows:
+        tags = ["td" if head else "th", *["td"] * (len(row) - 1)]
+        cells = "".join(_cell(tag, each) for tag, each in zip(tags, row, strict=True))
+        lines.append(f"<tr>{cells}</tr>")
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _cell(tag: str, text: Any) -> str:
+    return f"<{tag} style='text-align:left'>{html.escape(str(text))}</{tag}>"
 
 
 def _curve(best: np.ndarray) -> str:

@@ -1,12 +1,12 @@
 """Optuna studies as subjects of a report."""
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from infold import methods
+from infold.objectives import values_of
 from infold.optimizer import Optimizer
 from infold.record import Evaluation
 from infold.report.subject import FIRST_TRIALS, Subject, contents_of, lent_model
@@ -45,17 +45,13 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
     taken for random ones, as most samplers begin.
 
     Args:
-        study: a study with one objective.
+        study: the study; it may have several objectives.
         method: name of the method whose model is fitted to the trials.
     """
+    from infold.integrations._optuna_private import named_constraints
     from infold.integrations._optuna_trials import user_parameter
 
-    if len(study.directions) != 1:
-        raise ValueError(
-            f"the study has {len(study.directions)} objectives: expected one; "
-            "reports show one objective"
-        )
-    direction = study.directions[0].name.lower()
+    directions = tuple(each.name.lower() for each in study.directions)
     trials = [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
     with_parameters = [trial for trial in trials if trial.distributions]
     shared = _shared(with_parameters)
@@ -64,16 +60,20 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
             f"the study {study.study_name} has no parameter that all its finished trials share"
         )
     space = Space({name: user_parameter(distribution) for name, distribution in shared.items()})
-    evaluations = [_evaluation(trial, i, space) for i, trial in enumerate(with_parameters)]
-    n_constraints = max((len(e.constraints) for e in evaluations), default=0)
-    unknown = (math.nan,) * n_constraints  # of trials from before there were constraints
+    constraints = [named_constraints(trial) for trial in with_parameters]
+    names = list(dict.fromkeys(name for each in constraints for name in each))
+    # A trial may lack constraints, as those from before there were any.
+    rows = [tuple(_finite(each.get(name, math.nan)) for name in names) for each in constraints]
     evaluations = [
-        e if len(e.constraints) == n_constraints else replace(e, constraints=unknown)
-        for e in evaluations
+        _evaluation(trial, i, space, len(directions), row)
+        for i, (trial, row) in enumerate(zip(with_parameters, rows, strict=True))
     ]
     lent = methods.by_name(method) if method else lent_model(len(evaluations))
-    contents = contents_of(space, evaluations, direction, lent)
-    return Subject(Optimizer.restore(contents), title=study.study_name, lent=True)
+    contents = contents_of(space, evaluations, directions, lent)
+    shown = [f"constraint {name}" if name.isdecimal() else name for name in names]
+    return Subject(
+        Optimizer.restore(contents), title=study.study_name, lent=True, constraint_names=shown
+    )
 
 
 def _shared(trials: "list[FrozenTrial]") -> "dict[str, BaseDistribution]":
@@ -87,23 +87,32 @@ def _shared(trials: "list[FrozenTrial]") -> "dict[str, BaseDistribution]":
     }
 
 
-def _evaluation(trial: "FrozenTrial", number: int, space: Space) -> Evaluation:
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.nan
+
+
+def _evaluation(
+    trial: "FrozenTrial",
+    number: int,
+    space: Space,
+    n_objectives: int,
+    constraints: tuple[float, ...],
+) -> Evaluation:
     point = space.normalize({name: trial.params[name] for name in space.parameters})
     state = trial.state.name.lower()
     complete = state == "complete"
-    value = float(trial.values[0]) if complete and trial.values else math.nan
+    values = values_of(trial.values if complete else None, n_objectives)
     user = "fixed_params" in trial.system_attrs
     seconds = trial.duration
     told = trial.datetime_complete
     return Evaluation(
         point=point,
         unit=space.place(point),
-        value=value if math.isfinite(value) else math.nan,
+        value=values[0],
+        values=values if n_objectives > 1 and math.isfinite(values[0]) else (),
         error=None if complete else str(trial.system_attrs.get("fail_reason", state)),
         seconds=None if seconds is None else seconds.total_seconds(),
         told_at=np.nan if told is None else told.timestamp(),
-        constraints=tuple(
-            c if math.isfinite(c) else math.nan for c in trial.system_attrs.get("constraints") or ()
-        ),
+        constraints=constraints,
         proposed_by="user" if user else FIRST_TRIALS if number < _N_FIRST else "sampler",
     )

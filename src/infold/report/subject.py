@@ -1,13 +1,15 @@
 """What a report is about: a run, and a model of it where one can be fitted."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infold import methods, runfile
+from infold import methods, objectives, runfile
 from infold.optimizer import Optimizer
 from infold.record import Evaluation
 from infold.space import Parameter, Space
@@ -31,42 +33,86 @@ def lent_model(n_evaluations: int) -> methods.Method:
 class Subject:
     """A run to be shown: it is only read."""
 
-    def __init__(self, optimizer: Optimizer, *, title: str = "", lent: bool = False) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        *,
+        title: str = "",
+        lent: bool = False,
+        constraint_names: Sequence[str] = (),
+    ) -> None:
         """
         Args:
             optimizer: the run.
             title: what the page calls it; the method and the number of parameters when empty.
             lent: whether the method of `optimizer` is not the one that proposed the points.
+            constraint_names: what constraints are called, where they have names.
         """
-        if optimizer.n_objectives > 1:
-            raise ValueError(
-                f"the run has {optimizer.n_objectives} objectives: expected one; "
-                "infold.plot.front shows several"
-            )
         self._optimizer = optimizer
         self._lent = lent
         self.space: Space = optimizer.space
         self.evaluations: list[Evaluation] = optimizer.evaluations
-        self.direction = str(optimizer.direction)
-        self.sign = 1.0 if optimizer.direction == "minimize" else -1.0
+        self.directions: tuple[str, ...] = objectives.directions_of(optimizer.direction)
+        self.signs: np.ndarray = objectives.signs_of(self.directions)
+        numbered = [f"constraint {k}" for k in range(self.n_constraints)]
+        self.constraint_names = list(constraint_names) or numbered
         self.seed: int | None = None if lent else optimizer.seed
         self.n_pending = len(optimizer.pending)
         self.method_name = "" if lent else methods.name_of(optimizer.method)
         self.title = title or f"{self.method_name} over {len(self.space.parameters)} parameters"
 
     @property
+    def n_objectives(self) -> int:
+        """How many objectives there are."""
+        return len(self.directions)
+
+    @property
+    def values(self) -> np.ndarray:
+        """All objectives in the user's units, one evaluation per row; NaN where it failed."""
+        values = np.reshape(self._optimizer.values, (len(self.evaluations), self.n_objectives))
+        return np.where(np.isfinite(values), values, np.nan)
+
+    @property
+    def losses(self) -> np.ndarray:
+        """`values` to minimize, whatever the directions."""
+        return self.signs * self.values
+
+    @property
+    def succeeded(self) -> np.ndarray:
+        """Which evaluations returned values."""
+        return np.all(np.isfinite(self.values), axis=1)
+
+    @property
+    def sign(self) -> float:
+        """1 where the one objective is minimized, -1 where it is maximized."""
+        if self.n_objectives > 1:
+            raise ValueError(
+                f"the run has {self.n_objectives} objectives: expected one; "
+                "infold.plot.front and infold.plot.hypervolume show several"
+            )
+        return float(self.signs[0])
+
+    @property
     def loss(self) -> np.ndarray:
-        """Values to minimize, whatever the direction; NaN where the evaluation failed."""
-        values = np.array([e.value for e in self.evaluations], dtype=np.float64)
-        return self.sign * np.where(np.isfinite(values), values, np.nan)
+        """Values of the one objective to minimize; NaN where the evaluation failed."""
+        return self.sign * self.values[:, 0]
 
     @property
     def best(self) -> int | None:
         """Number of the best evaluation, from 0; None where none succeeded.
 
-        Where there are constraints it is the best feasible one, or else that of least violation.
+        Where there are constraints it is the best feasible one, or else that of least violation;
+        with several objectives one of the front.
         """
         return self._optimizer.best_index
+
+    @property
+    def front(self) -> list[int]:
+        """Numbers of the evaluations that no other dominates, from 0; with one objective, `best`.
+
+        While nothing is feasible it is that of least violation, alone.
+        """
+        return self._optimizer.front
 
     @property
     def counted(self) -> np.ndarray:
@@ -74,14 +120,39 @@ class Subject:
         return np.where(self.feasible, self.loss, np.nan)
 
     @property
+    def constraints(self) -> np.ndarray:
+        """Constraint values, one evaluation per row; NaN where one is not known."""
+        return self._optimizer.history.constraints
+
+    @property
     def n_constraints(self) -> int:
         """How many constraints the evaluations have."""
-        return self._optimizer.history.n_constraints
+        return int(self.constraints.shape[1])
 
     @property
     def feasible(self) -> np.ndarray:
         """Which evaluations succeeded and satisfy all constraints."""
         return self._optimizer.feasible
+
+    @cached_property
+    def parts(self) -> "list[Subject]":
+        """A subject for each objective, with a model of its own; this one where there is one."""
+        if self.n_objectives == 1:
+            return [self]
+        optimizer = self._optimizer
+        method = optimizer.method if self._lent else lent_model(len(self.evaluations))
+        return [
+            Subject(
+                Optimizer.restore(
+                    contents_of(
+                        self.space, [_one_objective(e, j) for e in self.evaluations], each, method
+                    )
+                ),
+                title=f"objective {j}",
+                lent=True,
+            )
+            for j, each in enumerate(self.directions)
+        ]
 
     @property
     def varying(self) -> dict[str, Parameter]:
@@ -110,11 +181,15 @@ class Subject:
 
     @cached_property
     def relevance(self) -> dict[str, float]:
-        """Share of each parameter in what the model predicts, the largest first; may be empty."""
-        if self.model is None:
+        """Share of each parameter in what the model predicts, the largest first; may be empty.
+
+        With several objectives it is the mean over their models.
+        """
+        known = [part.model.relevance() for part in self.parts if part.model is not None]
+        if not known:
             return {}
-        shares = self.model.relevance()
-        return {name: shares[name] for name in sorted(self.varying, key=lambda n: -shares[n])}
+        shares = {name: float(np.mean([each[name] for each in known])) for name in self.varying}
+        return {name: shares[name] for name in sorted(shares, key=lambda name: -shares[name])}
 
     @property
     def ranked(self) -> list[str]:
@@ -125,6 +200,8 @@ class Subject:
     def _fitted(self) -> "tuple[ModelView | None, str, Any]":
         if self.best is None:
             return None, "There is no model: no evaluation succeeded.", None
+        if self.n_objectives > 1:
+            return None, "Each objective has a model of its own.", None
         optimizer = self._optimizer
         has_model = hasattr(optimizer.method, "fit")
         method = optimizer.method if has_model else lent_model(len(self.evaluations))
@@ -144,17 +221,23 @@ class Subject:
         return view, note, method
 
 
+def _one_objective(evaluation: Evaluation, number: int) -> Evaluation:
+    """Return an evaluation with one of its values; what was said of all of them is left out."""
+    value = evaluation.values[number] if evaluation.values else np.nan
+    return replace(evaluation, value=value, values=(), diagnostics={})
+
+
 def _contents(optimizer: Optimizer, method: methods.Method) -> runfile.Contents:
     """Return the evaluations of a run as a file with another method would hold them."""
     return contents_of(
-        optimizer.space, optimizer.evaluations, str(optimizer.direction), method, optimizer.seed
+        optimizer.space, optimizer.evaluations, optimizer.direction, method, optimizer.seed
     )
 
 
 def contents_of(
     space: Space,
     evaluations: list[Evaluation],
-    direction: str,
+    direction: str | Sequence[str],
     method: methods.Method,
     seed: int = 0,
 ) -> runfile.Contents:
@@ -168,7 +251,7 @@ def contents_of(
         "n_initial": 1,
         "initial": "sobol",
         "seed": seed,
-        "direction": direction,
+        "direction": direction if isinstance(direction, str) else list(direction),
         "earlier": None,
         "events": [(evaluation, f"evaluation {i}") for i, evaluation in enumerate(evaluations)],
     }

@@ -14,6 +14,13 @@ const CONFIG = {
 };
 const CHOSEN = "datum.i === chosen";  // whether the mouse has chosen this evaluation
 
+// What one objective is called, and the objectives of an evaluation as fields of a row.
+function objectiveName(data, j) {
+  return data.directions.length > 1 ? `objective ${j}` : "value";
+}
+const objectiveFields = (data, i) => Object.fromEntries(data.values[i].map((v, j) => [`v${j}`, v]));
+const objectiveTips = data => data.directions.map((_, j) => tip(`v${j}`, objectiveName(data, j)));
+
 function chart(height, layers, more = {}) {
   return {width: "container", height, autosize: {type: "fit-x", contains: "padding"},
     config: CONFIG, params: [{name: "chosen", value: -1}, ...(more.params || [])],
@@ -33,6 +40,15 @@ function pickable(tooltip, size = 45) {
     stroke: halo, strokeWidth: {condition: {test: CHOSEN, value: 2.5}, value: 0}};
 }
 
+// An evaluation that violates a constraint is an open circle.
+const HOLLOW = {type: "point", shape: "circle", fill: "transparent", opacity: .7, clip: true};
+
+function hollow(tooltip, color) {
+  const {size, strokeWidth} = pickable(tooltip);
+  return {tooltip, size, strokeWidth: {...strokeWidth, value: 1.3},
+    color: {condition: {test: CHOSEN, value: WARM}, ...color}};
+}
+
 // The initial design is grey; whoever proposed most has the first colour.
 function proposerScale(data) {
   const others = data.proposers.names.filter(name => name !== "design");
@@ -42,8 +58,8 @@ function proposerScale(data) {
 
 function convergenceChart(data, limits) {
   const c = data.convergence, random = c.at_random, phone = window.innerWidth < 720;
-  const rows = c.value.map((value, i) => ({i, n: i + 1, value, best: c.best[i],
-    by: c.proposed_by[i], error: data.errors[i]}));
+  const rows = data.values.map(([value], i) => ({i, n: i + 1, value, best: c.best[i],
+    by: data.proposed_by[i], error: data.errors[i], feasible: data.feasible[i] ? "yes" : "no"}));
   const scale = {zero: false, ...(limits ? {domain: limits, nice: false} : {})};
   const x = step(rows.length);
   const y = field => number(field, "value", {scale});
@@ -59,33 +75,40 @@ function convergenceChart(data, limits) {
       encoding: {x, y: y("median")}});
   }
   const tooltip = [tip("n", "evaluation"), tip("value", "value"), tip("best", "best so far"),
-    tip("by", "proposed by"), tip("error", "error")];
+    tip("by", "proposed by"), tip("error", "error"),
+    ...(data.constraints ? [tip("feasible", "feasible")] : [])];
+  const color = {field: "by", type: "nominal", scale: proposerScale(data),
+    legend: {title: "proposed by", columns: phone ? 2 : 5}};
   layers.push(
     {data: {values: rows.filter(row => row.best !== null)},
       mark: {type: "line", interpolate: "step-after", color: INK, strokeWidth: 2, clip: true},
       encoding: {x, y: y("best")}},
-    {data: {values: rows.filter(row => row.value !== null)},
+    {data: {values: rows.filter((row, i) => row.value !== null && !data.feasible[i])},
+      mark: HOLLOW, name: "infeasible",
+      encoding: {x, y: y("value"), ...hollow(tooltip, color)}},
+    {data: {values: rows.filter((_, i) => data.feasible[i])},
       mark: {type: "circle", opacity: .8, clip: true}, name: "points",
-      encoding: {x, y: y("value"), ...pickable(tooltip),
-        color: {field: "by", type: "nominal", scale: proposerScale(data),
-          legend: {title: "proposed by", columns: phone ? 2 : 5}}}},
+      encoding: {x, y: y("value"), ...pickable(tooltip), color}},
     {data: {values: rows.filter(row => row.value === null)},
       mark: {type: "point", shape: "cross", angle: 45, color: WARM, filled: true, size: 60},
       encoding: {x, y: {value: 6}, tooltip}});
   return chart(phone ? 300 : 380, layers);
 }
 
-function tenthChart(data, count) {
+function tenthChart(data, count, objective) {
   const t = data.best_tenth, names = t.names.slice(0, count);
   const ranks = t.evaluations.map((_, k) => t.evaluations.length - 1 - k);  // the best on top
-  const rows = ranks.map(k => [t.evaluations[k], k]).flatMap(([i, k]) => names.map((name, p) => ({i, p, name, n: i + 1,
-    at: t.positions[k][p], value: t.values[k], setting: t.settings[p][k]})));
+  const rows = ranks.map(k => [t.evaluations[k], k]).flatMap(([i, k]) => names.map((name, p) =>
+    ({i, p, name, n: i + 1, at: t.positions[k][p], ...objectiveFields(data, i),
+      setting: t.settings[p][k]})));
   const y = {field: "name", type: "nominal", sort: {field: "p", op: "min"}, title: null,
     axis: {grid: true, domain: false, ticks: false, offset: 8, labelLimit: window.innerWidth < 720 ? 80 : 160}};
   const x = number("at", "place in the parameter's range, low to high",
     {scale: {domain: [0, 1]}, axis: {format: "%", grid: false, tickCount: 5}});
-  const color = number("value", "value", {scale: {scheme: {name: "viridis", extent: [0, .85]},
-    reverse: data.direction === "maximize"}, legend: {type: "gradient", gradientLength: 180}});
+  const color = number(`v${objective}`, objectiveName(data, objective),
+    {scale: {scheme: {name: "viridis", extent: [0, .85]},
+      reverse: data.directions[objective] === "maximize"},
+    legend: {type: "gradient", gradientLength: 180}});
   const lit = "datum.i === chosen || (isValid(over.i) && datum.i === over.i[0])";
   const faded = "isValid(over.i) || chosen >= 0";
   return chart(names.length * 22, [
@@ -98,7 +121,7 @@ function tenthChart(data, count) {
       params: [{name: "over", select: {type: "point", fields: ["i"], on: "pointerover",
         clear: "pointerout"}}],
       encoding: {x, y, fill: color, ...pickable([tip("name", "parameter"), tip("setting", "setting"),
-        tip("n", "evaluation"), tip("value", "value")], 30),
+        tip("n", "evaluation"), ...objectiveTips(data)], 30),
       opacity: {condition: [{test: lit, value: 1}, {test: faded, value: .15}], value: .8}}},
   ].map(layer => ({data: {values: rows}, ...layer})),
   {resolve: {scale: {stroke: "independent", fill: "independent"}}});
@@ -129,9 +152,9 @@ function sliceChart(slice) {
   return chart(170, [...band.map(layer => ({data: {values: rows}, ...layer})), at]);
 }
 
-function importanceChart(data, count) {
-  const names = data.importance.names.slice(0, count);
-  const rows = names.map((name, p) => ({name, p, share: data.importance.shares[p]}));
+function importanceChart(figure, count) {
+  const names = figure.names.slice(0, count);
+  const rows = names.map((name, p) => ({name, p, share: figure.shares[p]}));
   return chart(names.length * 20, [{data: {values: rows}, name: "points",
     mark: {type: "bar", color: ACCENT, cornerRadiusEnd: 2},
     encoding: {y: {field: "name", type: "nominal", sort: {field: "p", op: "min"}, title: null,
@@ -217,8 +240,8 @@ function featureChart(data, part, layer, width) {
   const y = field => number(field, "second principal direction", {scale: scale(1),
     axis: {grid: false}});
   const places = f.places.map(([u, v], k) => ({k, i: f.evaluations[k], n: f.evaluations[k] + 1,
-    u, v, height: f.heights[k], value: data.convergence.value[f.evaluations[k]],
-    by: data.convergence.proposed_by[f.evaluations[k]]}));
+    u, v, height: f.heights[k], value: data.values[f.evaluations[k]][0],
+    by: data.proposed_by[f.evaluations[k]]}));
   const rims = !f.discs ? [] : f.discs.radii.flatMap((radius, d) =>
     Array.from({length: 33}, (_, t) => ({d, t, u: f.discs.centres[d][0]
       + radius * Math.cos(t * Math.PI / 16), v: f.discs.centres[d][1]
@@ -229,7 +252,7 @@ function featureChart(data, part, layer, width) {
       encoding: {x: x("a0"), x2: {field: "a1"}, y: y("b0"), y2: {field: "b1"},
         color: number("z", titles[layer], {legend: {gradientLength: 180, format: ".4~g"},
           scale: {scheme: "viridis", zero: false, nice: false, clamp: true, domain: [least, largest],
-            reverse: layer === "mean" && data.direction === "minimize"}})}},
+            reverse: layer === "mean" && data.directions[0] === "minimize"}})}},
     {data: {values: rims}, mark: {type: "line", color: "#fff", strokeWidth: 1, clip: true},
       encoding: {x: x("u"), y: y("v"), detail: {field: "d"}, order: {field: "t"},
         opacity: {condition: {test: "balls", value: .5}, value: 0}}},

@@ -43,7 +43,8 @@ class Convergence:
     """NaN where the evaluation failed."""
     best: Float[np.ndarray, " n"]
     """Best value so far, of feasible points where there are constraints; NaN before the first."""
-    proposed_by: list[str]
+    feasible: Bool[np.ndarray, " n"]
+    """Which succeeded and satisfy all constraints."""
     at_random: AtRandom | None
     """None where too few points were random, or all of them."""
 
@@ -54,7 +55,7 @@ def convergence(subject: Subject) -> Convergence:
     return Convergence(
         value=subject.sign * loss,
         best=subject.sign * best_so_far(subject.counted),
-        proposed_by=[e.proposed_by for e in subject.evaluations],
+        feasible=subject.feasible,
         at_random=None if subject.n_constraints else _at_random(subject),
     )
 

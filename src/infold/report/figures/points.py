@@ -1,4 +1,4 @@
-"""The best point with its neighbours, and the best tenth of all points."""
+"""The best point with its neighbours, and the best tenth of all points, or the front."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from infold.report.figures.front import front
 from infold.report.subject import Subject
 from infold.space import Categorical, Parameter
 
@@ -31,11 +32,15 @@ class BestPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class BestTenth:
-    """The best tenth of all points, each a line across the parameters."""
+    """The best tenth of all points, each a line across the parameters.
+
+    With several objectives it is the front.
+    """
 
     evaluations: Int[np.ndarray, " k"]
-    """Their numbers, from 0, the best first."""
-    values: Float[np.ndarray, " k"]
+    """Their numbers, from 0, the best first; on a front, the best in the first objective."""
+    values: Float[np.ndarray, "k m"]
+    """Their objectives."""
     names: list[str]
     """Names of the parameters that vary, the most relevant first where that is known."""
     positions: Float[np.ndarray, "k p"]
@@ -45,9 +50,9 @@ class BestTenth:
 
 
 def best_point(subject: Subject) -> BestPoint | None:
-    """Return the best point and its neighbours; None where no evaluation succeeded."""
+    """Return the best point and its neighbours; None where there is no one best point."""
     best = subject.best
-    if best is None:
+    if best is None or subject.n_objectives > 1:
         return None
     units = np.array([e.unit for e in subject.evaluations])
     loss = subject.loss
@@ -65,13 +70,11 @@ def best_point(subject: Subject) -> BestPoint | None:
 
 
 def best_tenth(subject: Subject) -> BestTenth | None:
-    """Return the best tenth; None where no evaluation succeeded."""
-    loss = subject.counted if np.any(subject.feasible) else subject.loss
-    succeeded = int(np.sum(np.isfinite(loss)))
-    if not succeeded:
+    """Return the best tenth, or the front; None where no evaluation succeeded."""
+    found = front(subject)
+    chosen = _best(subject) if found is None else found.evaluations
+    if not len(chosen):
         return None
-    count = min(succeeded, max(ceil(succeeded / 10), _FEWEST))
-    chosen = np.argsort(loss, kind="stable")[:count]  # NaN comes last
     names = subject.ranked
     settings = [[subject.setting(i, name) for i in chosen] for name in names]
     positions = [
@@ -80,11 +83,19 @@ def best_tenth(subject: Subject) -> BestTenth | None:
     ]
     return BestTenth(
         evaluations=chosen,
-        values=subject.sign * loss[chosen],
+        values=subject.values[chosen],
         names=names,
-        positions=np.array(positions, dtype=np.float64).reshape(len(names), count).T,
+        positions=np.array(positions, dtype=np.float64).reshape(len(names), len(chosen)).T,
         settings=settings,
     )
+
+
+def _best(subject: Subject) -> Int[np.ndarray, " k"]:
+    """Return the numbers of the best tenth, of feasible points where there are any."""
+    loss = subject.counted if np.any(subject.feasible) else subject.loss
+    succeeded = int(np.sum(np.isfinite(loss)))
+    count = min(succeeded, max(ceil(succeeded / 10), _FEWEST))
+    return np.argsort(loss, kind="stable")[:count]  # NaN comes last
 
 
 def position(parameter: Parameter, value: Any) -> float:

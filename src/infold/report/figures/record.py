@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from infold.record import Evaluation
-from infold.report.figures.convergence import best_so_far
+from infold.report.figures.front import entered
 from infold.report.subject import Subject
 
 _MOST_EXPERTS = 8  # that a figure tells apart
@@ -23,9 +23,11 @@ class Proposers:
     counts: Int[np.ndarray, " k"]
     failed: Int[np.ndarray, " k"]
     improved: Int[np.ndarray, " k"]
-    """Evaluations that were better than all before."""
-    best: Float[np.ndarray, " k"]
-    """Best value of each, in the user's units; NaN where all failed."""
+    """Evaluations that were better than all before, or on the front when they came."""
+    best: Float[np.ndarray, " k"] | None
+    """Best value of each, NaN where all failed; None where there are several objectives."""
+    on_front: Int[np.ndarray, " k"]
+    """Evaluations that are on the front; with one objective, that are the best."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,23 +79,26 @@ def _as_number(value: object) -> float:
 
 def proposers(subject: Subject) -> Proposers:
     """Return who proposed what."""
-    loss = subject.loss
-    counted = subject.counted
     by = np.array([e.proposed_by for e in subject.evaluations], dtype=object)
-    before = np.append(np.inf, np.nan_to_num(best_so_far(counted), nan=np.inf))[: len(loss)]
-    improved = counted < before
     names = [name for name, _ in Counter(by.tolist()).most_common()]
 
     def count(rows: np.ndarray) -> np.ndarray:
         return np.array([np.sum(rows[by == name]) for name in names], dtype=np.int64)
 
-    best = [np.fmin.reduce(counted[by == name]) for name in names]
+    on_front = np.zeros(len(by), dtype=bool)
+    on_front[subject.front] = True
+    best = None
+    if subject.n_objectives == 1:
+        counted = subject.counted
+        losses = [np.fmin.reduce(counted[by == name]) for name in names]
+        best = subject.sign * np.array(losses, dtype=np.float64)
     return Proposers(
         names=names,
-        counts=count(np.ones(len(loss), dtype=np.int64)),
-        failed=count(~np.isfinite(loss)),
-        improved=count(improved),
-        best=subject.sign * np.array(best, dtype=np.float64),
+        counts=count(np.ones(len(by), dtype=np.int64)),
+        failed=count(~subject.succeeded),
+        improved=count(entered(subject)),
+        best=best,
+        on_front=count(on_front),
     )
 
 
