@@ -40,27 +40,48 @@ def test_the_front_matches_brute_force(rng):
     assert objectives.non_dominated(y).tolist() == expected
 
 
-def test_scalarization_matches_its_formula(rng):
+@pytest.mark.parametrize("narrow", [True, False])
+def test_scalarization_matches_its_formula(rng, narrow):
     y = rng.normal(size=(30, 2))
     y[4] = np.nan
     eligible = rng.uniform(size=30) < 0.7
     weights = np.array([0.3, 0.7])
+    draw = objectives.Draw(weights, narrow)
     known = [i for i in range(30) if eligible[i] and i != 4]
     front = [
         i for i in known if not any(np.all(y[j] <= y[i]) and np.any(y[j] < y[i]) for j in known)
     ]
-    ideal, nadir = y[known].min(axis=0), y[front].max(axis=0)
-    found = objectives.scalarize(y, weights, eligible)
+    least, most = y[known].min(axis=0), y[front].max(axis=0) if narrow else np.nanmax(y, axis=0)
+    found = objectives.scalarize(y, draw, eligible)
     for i in range(30):
-        u = [weights[j] * (y[i, j] - ideal[j]) / (nadir[j] - ideal[j]) for j in range(2)]
+        u = [weights[j] * (0.1 + (y[i, j] - least[j]) / (most[j] - least[j])) for j in range(2)]
         np.testing.assert_allclose(found[i], max(u) + 0.05 * sum(u))
+
+
+def test_the_largest_weighted_objective_is_at_most_t_up_to_the_limits(rng):
+    y = rng.normal(size=(50, 3))
+    made = objectives.Scalarization.of(
+        y, objectives.Draw(np.array([0.2, 0.8, 0.0]), True), np.ones(50, dtype=bool)
+    )
+    t = np.array([0.2, 0.5])
+    for j, limits in enumerate(made.limits(t).T):
+        np.testing.assert_array_equal(np.all(y <= limits, axis=1), made.worst(y) <= t[j])
+
+
+def test_one_huge_value_does_not_hide_how_far_the_others_reach(rng):
+    y = rng.uniform(size=(40, 2))
+    with_outlier = np.vstack([y, [1e9, 0.5]])
+    made = objectives.Scalarization.of(
+        with_outlier, objectives.equal_weights(2), np.ones(41, dtype=bool)
+    )
+    assert np.all(made.scale < 20.0)
 
 
 @pytest.mark.parametrize(
     "y", [np.ones((4, 2)), np.full((3, 2), np.nan), np.array([[0.0, 1e308], [1.0, -1e308]])]
 )
 def test_scalarization_of_anything_is_finite_or_nan_as_the_values(y):
-    found = objectives.scalarize(y, np.array([0.5, 0.5]), np.ones(len(y), dtype=bool))
+    found = objectives.scalarize(y, objectives.equal_weights(2), np.ones(len(y), dtype=bool))
     np.testing.assert_array_equal(np.isfinite(found), np.all(np.isfinite(y), axis=1))
 
 
@@ -68,13 +89,13 @@ def test_the_best_of_each_weights_is_on_the_front_and_weights_follow_from_the_ke
     y = rng.uniform(size=(40, 2))
     front = objectives.non_dominated(y)
     for i in range(20):
-        weights = objectives.weights_of((3, i), 2)
-        assert np.isclose(weights.sum(), 1.0)
-        assert front[np.argmin(objectives.scalarize(y, weights, np.ones(40, dtype=bool)))]
-    np.testing.assert_array_equal(
-        objectives.weights_of((3, 5), 2), objectives.weights_of((3, 5), 2)
-    )
-    assert not np.allclose(objectives.weights_of((3, 5), 2), objectives.weights_of((3, 6), 2))
+        draw = objectives.draw_of((3, i), 2)
+        assert np.isclose(draw.weights.sum(), 1.0)
+        assert front[np.argmin(objectives.scalarize(y, draw, np.ones(40, dtype=bool)))]
+    same, other = objectives.draw_of((3, 5), 2), objectives.draw_of((3, 6), 2)
+    np.testing.assert_array_equal(same.weights, objectives.draw_of((3, 5), 2).weights)
+    assert not np.allclose(same.weights, other.weights)
+    assert {objectives.draw_of((3, i), 2).narrow for i in range(20)} == {True, False}
 
 
 def test_hypervolume_matches_counting_cells(rng):
@@ -92,7 +113,7 @@ def test_hypervolume_matches_counting_cells(rng):
 def test_the_trust_region_counts_points_that_enter_the_front():
     values = np.array([[2.0, 2.0], [1.0, 3.0], [2.0, 3.0], [np.nan, np.nan], [1.0, 1.0]])
     x = np.linspace(0.0, 1.0, 5)[:, None]
-    y = objectives.scalarize(values, np.array([0.5, 0.5]), np.ones(5, dtype=bool))
+    y = objectives.scalarize(values, objectives.equal_weights(2), np.ones(5, dtype=bool))
     history = History(x, y, proposals=(Proposal("exact"),) * 5, objectives=values)
     assert TrustRegion()._successes(history).tolist() == [True, True, False, False, True]
 

@@ -10,6 +10,7 @@ from infold import _checks
 from infold.learning.lessons import Lessons
 
 if TYPE_CHECKING:
+    from infold.objectives import Scalarization
     from infold.space.where import Where
 
 OTHERS = ("design", "user", "earlier")
@@ -87,6 +88,8 @@ class History:
     """N x K constraint values, feasible where none is above 0; NaN where one is not known."""
     objectives: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     """N x M objectives to minimize where there are several, of which y is one scalarization."""
+    scalarization: "Scalarization | None" = None
+    """How y was made of several objectives; None where nobody chose weights."""
     where: "Where | None" = None
     """Known constraints on inputs; None where every point is allowed."""
     scales: np.ndarray | None = None

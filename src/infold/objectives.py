@@ -2,19 +2,22 @@
 
 A suggestion draws weights and looks for the point that improves the augmented Chebyshev
 scalarization with them, s(y) = max_j w_j u_j + α Σ_j w_j u_j, where u_j is objective j scaled so
-that the known front reaches from 0 to 1 (J. Knowles, "ParEGO", IEEE Transactions on Evolutionary
-Computation, 2006). Every point of the front is the best for some weights. All methods see one value
-per evaluation, and need not know that there are several.
+that what is known of it, or of its front, reaches from 0.1 to 1.1 (J. Knowles, "ParEGO", IEEE
+Transactions on Evolutionary Computation, 2006). Every point of the front is the best for some
+weights. All methods see one value per evaluation, and need not know that there are several; those
+with expected improvement model each objective, and measure the improvement of the largest weighted
+one (`acquisition/several.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from infold import _checks
+from infold.gp.outputs import without_outliers
 
 if TYPE_CHECKING:
     from infold.history import History
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 _SUM = 0.05  # α: tells points apart that share their worst objective; that of ParEGO
 _FAR = 1e100  # beyond it a value is just bad
 _AT_ONCE = 100  # rows that are compared with all others at once
+# What is aimed at lies beyond the least values, in units of how far values reach. With the least
+# values themselves the ends of the known front are as good as can be, and the front never grows.
+_BEYOND = 0.1
+_LEAST_WEIGHT = 1e-12  # an objective of less weight has no limit
 _STREAM = 7  # of the random numbers of one suggestion
 
 
@@ -39,14 +46,59 @@ def non_dominated(y: Float[np.ndarray, "n m"]) -> Bool[np.ndarray, " n"]:
     return kept
 
 
-def weights_of(key: Sequence[int], n_objectives: int) -> Float[np.ndarray, " m"]:
-    """Return the weights of a suggestion: uniform on the simplex, a function of the key."""
-    return np.random.default_rng([*key, _STREAM]).dirichlet(np.ones(n_objectives))
+class Draw(NamedTuple):
+    """What a suggestion draws: how much each objective counts, and in which units."""
+
+    weights: Float[np.ndarray, " m"]
+    narrow: bool
+    """Whether the known front is the unit, which fills its gaps, or all values are, which makes
+    it grow: where the known front is small, none of its weights leads far away from it."""
 
 
-def equal_weights(n_objectives: int) -> Float[np.ndarray, " m"]:
-    """Return the weights that treat all objectives alike."""
-    return np.full(n_objectives, 1.0 / n_objectives)
+def draw_of(key: Sequence[int], n_objectives: int) -> Draw:
+    """Return the draw of a suggestion, a function of the key: weights uniform on the simplex."""
+    rng = np.random.default_rng([*key, _STREAM])
+    return Draw(rng.dirichlet(np.ones(n_objectives)), bool(rng.uniform() < 0.5))
+
+
+def equal_weights(n_objectives: int) -> Draw:
+    """Return the draw that treats all objectives alike."""
+    return Draw(np.full(n_objectives, 1.0 / n_objectives), False)
+
+
+class _Reach(NamedTuple):
+    """Where objectives begin, and how far they reach."""
+
+    unit: Float[np.ndarray, " m"]
+    """What values are divided by first: 1, or more where differences would not be finite."""
+    least: Float[np.ndarray, " m"]
+    """Least value of each objective."""
+    front: Float[np.ndarray, " m"]
+    """How far the known front reaches from there; as far as all values where it is one point."""
+    whole: Float[np.ndarray, " m"]
+    """How far all values reach, outliers left out; 1 where all are equal."""
+
+
+def _reach(y: Float[np.ndarray, "n m"], eligible: Bool[np.ndarray, " n"]) -> _Reach | None:
+    """Return how far objectives reach; None where nothing is known.
+
+    Args:
+        y: objectives to minimize.
+        eligible: rows among which the front is, such as those that are feasible.
+    """
+    complete = np.all(np.isfinite(y), axis=1)
+    known = eligible & complete
+    if not np.any(known):
+        known = complete
+    if not np.any(known):
+        return None
+    unit = np.maximum(1.0, np.nanmax(np.abs(y), axis=0) / _FAR)
+    y = y / unit
+    least = np.min(y[known], axis=0)
+    most = np.array([np.max(without_outliers(column)) for column in y[complete].T])
+    whole = np.where(most > least, most - least, 1.0)
+    front = np.max(y[known][non_dominated(y[known])], axis=0) - least
+    return _Reach(unit, least, np.where(front > 0.0, front, whole), whole)
 
 
 def scaled(
@@ -60,39 +112,85 @@ def scaled(
         y: objectives to minimize.
         eligible: rows among which the front is, such as those that are feasible.
     """
-    known = eligible & np.all(np.isfinite(y), axis=1)
-    if not np.any(known):
-        known = np.all(np.isfinite(y), axis=1)
-    if not np.any(known):
+    found = _reach(y, eligible)
+    if found is None:
         return np.full(y.shape, np.nan)
-    y = y / np.maximum(1.0, np.nanmax(np.abs(y), axis=0) / _FAR)  # differences stay finite
-    ideal = np.min(y[known], axis=0)
-    front = y[known][non_dominated(y[known])]
-    reach = np.max(front, axis=0) - ideal
-    whole = np.nanmax(y, axis=0) - ideal
-    scale = np.where(reach > 0.0, reach, np.where(whole > 0.0, whole, 1.0))
     with np.errstate(over="ignore"):
-        return np.clip((y - ideal) / scale, -_FAR, _FAR)
+        return np.clip((y / found.unit - found.least) / found.front, -_FAR, _FAR)
+
+
+@dataclass(frozen=True, eq=False)
+class Scalarization:
+    """One number in place of several objectives, for one choice of weights."""
+
+    weights: Float[np.ndarray, " m"]
+    utopia: Float[np.ndarray, " m"]
+    """A little less than the least value of each objective, in units of `unit`."""
+    scale: Float[np.ndarray, " m"]
+    """How far values reach, likewise."""
+    unit: Float[np.ndarray, " m"]
+    """Keeps differences of huge values finite; else 1."""
+
+    @classmethod
+    def of(
+        cls, y: Float[np.ndarray, "n m"], draw: Draw, eligible: Bool[np.ndarray, " n"]
+    ) -> "Scalarization | None":
+        """Return the scalarization in units of what is known; None where nothing is.
+
+        Args:
+            y: objectives to minimize.
+            draw: how much each of them counts, and in which units.
+            eligible: rows among which the front is, such as those that are feasible.
+        """
+        found = _reach(y, eligible)
+        if found is None:
+            return None
+        scale = found.front if draw.narrow else found.whole
+        return cls(draw.weights, found.least - _BEYOND * scale, scale, found.unit)
+
+    def apply(self, y: Float[np.ndarray, "n m"]) -> Float[np.ndarray, " n"]:
+        """Return one value to minimize for each row; NaN where a row holds NaN."""
+        weighted = self._weighted(y)
+        return np.max(weighted, axis=1) + _SUM * np.sum(weighted, axis=1)
+
+    def worst(self, y: Float[np.ndarray, "n m"]) -> Float[np.ndarray, " n"]:
+        """Return the largest weighted objective of each row; NaN where a row holds NaN."""
+        return np.max(self._weighted(y), axis=1)
+
+    def limits(self, t: Float[np.ndarray, " q"]) -> Float[np.ndarray, "m q"]:
+        """Return up to which value of each objective `worst` is at most t."""
+        with np.errstate(over="ignore"):
+            u = t / np.maximum(self.weights, _LEAST_WEIGHT)[:, None]
+            reached = self.utopia[:, None] + u * self.scale[:, None]
+            return self.unit[:, None] * np.clip(reached, -_FAR, _FAR)
+
+    def _weighted(self, y: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n m"]:
+        with np.errstate(over="ignore"):
+            u = np.clip((y / self.unit - self.utopia) / self.scale, -_FAR, _FAR)
+        return self.weights * u
 
 
 def scalarize(
-    y: Float[np.ndarray, "n m"], weights: Float[np.ndarray, " m"], eligible: Bool[np.ndarray, " n"]
+    y: Float[np.ndarray, "n m"], draw: Draw, eligible: Bool[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
     """Return one value to minimize for each row; NaN where a row holds NaN.
 
     Args:
         y: objectives to minimize.
-        weights: how much each of them counts.
+        draw: how much each of them counts, and in which units.
         eligible: rows among which the front is, such as those that are feasible.
     """
-    weighted = weights * scaled(y, eligible)
-    return np.max(weighted, axis=1) + _SUM * np.sum(weighted, axis=1)
+    found = Scalarization.of(y, draw, eligible)
+    return np.full(len(y), np.nan) if found is None else found.apply(y)
 
 
-def with_weights(history: "History", weights: Float[np.ndarray, " m"]) -> "History":
-    """Return the history with the scalarization with these weights for its values."""
+def with_draw(history: "History", draw: Draw) -> "History":
+    """Return the history with one scalarization for its values."""
     feasible = np.all(history.constraints <= 0.0, axis=1)
-    return replace(history, y=scalarize(history.objectives, weights, feasible))
+    found = Scalarization.of(history.objectives, draw, feasible)
+    if found is None:
+        return history
+    return replace(history, y=found.apply(history.objectives), scalarization=found)
 
 
 def hypervolume(values: Any, reference: Any, direction: Sequence[str] | None = None) -> float:

@@ -145,14 +145,14 @@ class Proposer:
             key = (self.seed, first + i)
             for attempt in range(_DRAWS):
                 again = (attempt,) if attempt else ()
-                weights = objectives.weights_of((*key, *again), history.n_objectives)
-                made = self.method.suggest(objectives.with_weights(history, weights), 1, key, cache)
+                draw = objectives.draw_of((*key, *again), history.n_objectives)
+                made = self.method.suggest(objectives.with_draw(history, draw), 1, key, cache)
                 cache = made.cache
                 if not np.any(np.all(np.abs(history.everywhere - made.x[0]) < 1e-9, axis=1)):
                     break
             points.append(made.x[0])
             by, diagnostics = made.proposals[0] if made.proposals else Proposal()
-            proposals.append(Proposal(by, {**diagnostics, "weights": weights.tolist()}))
+            proposals.append(Proposal(by, {**diagnostics, "weights": draw.weights.tolist()}))
             history = history.with_pending(points[-1], (proposals[-1],))
         return Suggestion(np.stack(points), tuple(proposals), cache, made.fitted)
 

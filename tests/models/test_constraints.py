@@ -11,8 +11,9 @@ from infold.acquisition.feasibility import Feasibility, _log_improvement
 from infold.gp.outputs import BilogTransform, without_outliers
 from infold.gp.training import Start, train, train_together
 from infold.models import regression
-from infold.models.constraints import _GP, _NOISE_PRIOR, FittedConstraints, fit_constraints
+from infold.models.constraints import FittedConstraints, fit_constraints
 from infold.models.full_space import FullSpaceGP
+from infold.models.together import _GP, _NOISE_PRIOR
 from infold.record import History
 
 D = 3

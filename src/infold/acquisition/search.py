@@ -19,6 +19,7 @@ from infold.acquisition.discrete import new_candidates
 from infold.acquisition.feasibility import Feasibility
 from infold.acquisition.functions import Acquisition
 from infold.acquisition.regions import Region, Within
+from infold.acquisition.several import ChebyshevImprovement
 from infold.models.base import Predictions, SmoothSurface, Surface
 
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -53,13 +54,18 @@ class Objective:
     """Points per evaluation of gradients, always the same number: each compiles a program."""
     feasibility: Feasibility | None = None
     """Where there are constraints: how likely it is that they are satisfied."""
+    several: ChebyshevImprovement | None = None
+    """Where there are several objectives with a model each: takes the place of `acquisition`."""
 
     def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
         """Return the acquisition function at z."""
         if self.feasibility is not None and not self.feasibility.found:
             return self.feasibility.value(z)
-        mean, variance = self.surface.predict(z)
-        value = self.acquisition.evaluate(mean, variance, self.surface.y_min).value
+        if self.several is not None:
+            value = self.several.value(z)
+        else:
+            mean, variance = self.surface.predict(z)
+            value = self.acquisition.evaluate(mean, variance, self.surface.y_min).value
         return value if self.feasibility is None else value + self.feasibility.value(z)
 
     def predict(self, z: Float[np.ndarray, "m d"]) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +101,8 @@ class Objective:
         """Return the acquisition function at z and its gradient, which the surface must have."""
         assert isinstance(self.surface, SmoothSurface)
         if self.feasibility is None:
-            return self._improvement(self.surface, z)
+            value, in_z = self._improvement(self.surface, z)
+            return value, in_z
         log_p, gradient = self._in_batches(self.feasibility.value_and_gradient, z)
         if not self.feasibility.found:
             return log_p, gradient
@@ -104,7 +111,9 @@ class Objective:
 
     def _improvement(
         self, surface: SmoothSurface, z: Float[np.ndarray, "m d"]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> Sequence[np.ndarray]:
+        if self.several is not None:
+            return self._in_batches(self.several.value_and_gradient, z)
         p = self._predictions(surface, z)
         value = self.acquisition.evaluate(p.mean, p.variance, surface.y_min)
         in_mean = value.in_mean[:, None] * p.mean_gradient
@@ -133,10 +142,14 @@ class Search:
         _checks.at_least("n_candidates", self.n_candidates, self.n_starts)
 
     def objective(
-        self, acquisition: Acquisition, surface: Surface, feasibility: Feasibility | None = None
+        self,
+        acquisition: Acquisition,
+        surface: Surface,
+        feasibility: Feasibility | None = None,
+        several: ChebyshevImprovement | None = None,
     ) -> Objective:
         """Return what is maximized, in batches that suit the number of starts."""
-        return Objective(acquisition, surface, min(self.n_starts, _BATCH), feasibility)
+        return Objective(acquisition, surface, min(self.n_starts, _BATCH), feasibility, several)
 
     def maximize(self, objective: Objective, region: Region, rng: np.random.Generator) -> Found:
         """Return the best point of the region that was found."""

@@ -327,8 +327,8 @@ class InfoldSampler(BaseSampler):
             if seen.n_usable >= self._n_startup_trials:
                 key = (seed, trial.number)
                 if history.n_objectives > 1:
-                    weights = objectives.weights_of(key, history.n_objectives)
-                    history = objectives.with_weights(replace(history, lessons=None), weights)
+                    draw = objectives.draw_of(key, history.n_objectives)
+                    history = objectives.with_draw(replace(history, lessons=None), draw)
                 suggestion = method.suggest(history, 1, key, dict(memory.cache))
                 memory.cache = suggestion.cache
             elif self._design is not None and group is None:

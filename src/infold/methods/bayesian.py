@@ -24,11 +24,13 @@ from infold.acquisition.functions import Acquisition, ExpectedImprovement
 from infold.acquisition.lipschitz import LipschitzConstraint
 from infold.acquisition.regions import Place, Region, RegionSettings, WholeCube, Within
 from infold.acquisition.search import Found, Objective, Search
+from infold.acquisition.several import ChebyshevImprovement
 from infold.methods.base import Cache, Key, Suggestion
 from infold.methods.random import DESIGNS, RandomSearch
 from infold.models.base import FORECASTS, Fitted, Model, Surface, kept_state
 from infold.models.constraints import FittedConstraints, fit_constraints
 from infold.models.full_space import FullSpaceGP
+from infold.models.objectives import FittedObjectives, fit_objectives
 from infold.record import History, Proposal
 
 _FIT = 1  # streams of random numbers within one suggestion; `Fitted.stream` is that of the search
@@ -97,12 +99,15 @@ class BayesianOptimization:
                 fitted, fallback = self._fit(history, key, kept_state(cache, "model"))
             cache["model"] = fitted.state
             constraints = self._fit_constraints(fitted, history, cache, clock)
+            several = self._fit_objectives(fitted, history, cache, clock)
             training = {**fitted.describe(), "fallback": fallback, "known": n_known}
             for i in range(q):
                 if i > 0:
                     clock = Stopwatch()
                 rng = np.random.default_rng([*key, *fitted.stream, i])
-                x, diagnostics = self._choose(fitted, constraints, history, place, rng, clock)
+                x, diagnostics = self._choose(
+                    fitted, constraints, several, history, place, rng, clock
+                )
                 forecasts = fitted.forecasts(x)
                 if forecasts:
                     diagnostics[FORECASTS] = forecasts
@@ -147,6 +152,22 @@ class BayesianOptimization:
         cache["constraints"] = {str(i): each.state for i, each in enumerate(constraints)}
         return constraints
 
+    def _fit_objectives(
+        self, fitted: Fitted, history: History, cache: Cache, clock: "Stopwatch"
+    ) -> FittedObjectives | None:
+        """Fit each of several objectives; None where their scalarization is all that is modelled.
+
+        That is so where another acquisition function was chosen, or where a model is a sum of
+        several, none of which is improved alone.
+        """
+        improves = isinstance(self.acquisition, ExpectedImprovement)
+        if history.scalarization is None or not improves or len(fitted.surfaces) > 1:
+            return None
+        with clock("objectives"):
+            found = fit_objectives(history, fitted.surfaces[0], kept_state(cache, "objectives"))
+        cache["objectives"] = found.state
+        return found
+
     def _fall_back(
         self, error: Exception, history: History, q: int, key: Key, cache: Cache
     ) -> Suggestion:
@@ -172,6 +193,7 @@ class BayesianOptimization:
         self,
         fitted: Fitted,
         constraints: list[FittedConstraints],
+        several: FittedObjectives | None,
         history: History,
         place: Place,
         rng: np.random.Generator,
@@ -191,7 +213,13 @@ class BayesianOptimization:
                 with clock("condition"):
                     known = constraints[i].condition(surface.data)
                 feasibility = Feasibility(known, bool(np.any(history.feasible)))
-            objectives.append(self.search.objective(self.acquisition, surface, feasibility))
+            improvement = None
+            if several is not None:
+                with clock("condition"):
+                    improvement = ChebyshevImprovement(several.condition(surface.data))
+            objectives.append(
+                self.search.objective(self.acquisition, surface, feasibility, improvement)
+            )
             with clock("search"):
                 found.append(self.search.maximize(objectives[-1], regions[-1], rng))
             if not np.isfinite(found[-1].value):
