@@ -36,20 +36,15 @@ def keep_constraints(
     _process_constraints_after_trial(constraints_func, study, trial, state)
 
 
-def constraints(trial: FrozenTrial) -> tuple[float, ...]:
-    """Return the constraint values of a trial; none where nobody has asked for them."""
-    kept = trial.system_attrs.get(_CONSTRAINTS_KEY)
-    return () if kept is None else tuple(float(value) for value in kept)
+def constraints(trial: FrozenTrial) -> dict[str, float]:
+    """Return the constraint values of a trial by name, or by number where they have no names.
 
-
-def named_constraints(trial: FrozenTrial) -> dict[str, float]:
-    """Return the constraint values of a trial by name; by number where they have no names.
-
-    Names came with Optuna 5.
+    Names came with Optuna 5. None where nobody has asked for constraints.
     """
     if hasattr(trial, "constraints"):
         return {name: float(value) for name, value in trial.constraints.items()}
-    return {str(k): value for k, value in enumerate(constraints(trial))}
+    kept = trial.system_attrs.get(_CONSTRAINTS_KEY) or ()
+    return {str(k): float(value) for k, value in enumerate(kept)}
 
 
 def contains(distribution: BaseDistribution, value: Any) -> bool:

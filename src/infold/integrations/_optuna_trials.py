@@ -228,7 +228,6 @@ def look(
     *,
     oldest: datetime,
     n_design: int,
-    constrained: bool = False,
 ) -> Seen:
     """Return what the trials say.
 
@@ -239,14 +238,13 @@ def look(
         memory: what is known of finished trials.
         oldest: running trials that began earlier are those of killed workers, and left out.
         n_design: number of trials with values that were chosen before there was a model.
-        constrained: whether to look at the constraints of the trials.
     """
     signs = np.atleast_1d(sign)
     evaluated: list[Located] = []
     pending: list[Located] = []
     y = []
     pruned = []
-    constraints: list[tuple[float, ...]] = []
+    constraints: list[dict[str, float]] = []
     by: list[str] = []
     began: list[datetime | None] = []
     ended: list[datetime | None] = []
@@ -274,7 +272,7 @@ def look(
         evaluated.append(located)
         y.append(_values(trial, signs))
         pruned.append(trial.state == TrialState.PRUNED)
-        constraints.append(private.constraints(trial) if constrained else ())
+        constraints.append(private.constraints(trial))
     dimension = coding.space.dimension
     losses = np.array(y, dtype=np.float64).reshape(-1, len(signs))
     is_pruned = np.array(pruned, dtype=bool)
@@ -292,15 +290,18 @@ def look(
     return Seen(history, frozenset(known), n_finished, n_usable)
 
 
-def _table(rows: list[tuple[float, ...]]) -> np.ndarray:
-    """Return constraint values, one trial per row; NaN for trials that came without."""
-    count = next((len(row) for row in rows if row), 0)
-    for row in rows:
-        if row and len(row) != count:
-            raise ValueError(
-                f"a trial has {len(row)} constraints: expected {count}, as in the trials before"
-            )
-    table = np.array([row or (math.nan,) * count for row in rows]).reshape(len(rows), count)
+def _table(rows: list[dict[str, float]]) -> np.ndarray:
+    """Return constraint values, one trial per row; NaN where a trial came without one."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if all(name.isdecimal() for name in names):  # those of a function, always as many
+        count = next((len(row) for row in rows if row), 0)
+        for row in rows:
+            if row and len(row) != count:
+                raise ValueError(
+                    f"a trial has {len(row)} constraints: expected {count}, as in the trials before"
+                )
+    table = np.array([[row.get(name, math.nan) for name in names] for row in rows])
+    table = table.reshape(len(rows), len(names))
     return np.where(np.isfinite(table), table, np.nan)
 
 

@@ -60,7 +60,8 @@ class InfoldSampler(BaseSampler):
     counts with its last reported value, but never as better than the median of the completed.
 
     A study may have several objectives: each trial draws weights of them, and looks for the best
-    point with these.
+    point with these. Constraints that trials have count, whether they came from `constraints_func`
+    or, from Optuna 5 on, from `trial.set_constraint`.
 
     Parameters that only some trials have are modelled apart, each group of those that occur in the
     same trials by a model of its own.
@@ -367,7 +368,6 @@ class InfoldSampler(BaseSampler):
             memory,
             oldest=oldest,
             n_design=self._n_startup_trials,
-            constrained=self._constraints_func is not None,
         )
         few = seen.n_usable < self._n_startup_trials <= seen.n_finished
         if few and not memory.warned:

@@ -48,7 +48,7 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
         study: the study; it may have several objectives.
         method: name of the method whose model is fitted to the trials.
     """
-    from infold.integrations._optuna_private import named_constraints
+    from infold.integrations import _optuna_private as private
     from infold.integrations._optuna_trials import user_parameter
 
     directions = tuple(each.name.lower() for each in study.directions)
@@ -60,7 +60,7 @@ def subject_of_study(study: "Study", *, method: str | None = None) -> Subject:
             f"the study {study.study_name} has no parameter that all its finished trials share"
         )
     space = Space({name: user_parameter(distribution) for name, distribution in shared.items()})
-    constraints = [named_constraints(trial) for trial in with_parameters]
+    constraints = [private.constraints(trial) for trial in with_parameters]
     names = list(dict.fromkeys(name for each in constraints for name in each))
     # A trial may lack constraints, as those from before there were any.
     rows = [tuple(_finite(each.get(name, math.nan)) for name in names) for each in constraints]
