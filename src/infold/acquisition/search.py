@@ -32,6 +32,7 @@ _SHORTEST = 1e-10  # a start that moves by less has converged
 _GAIN = 1e-3  # so has one that gains less in _MEMORY steps: a thousandth of EI, PI or a deviation
 _SIFT_AFTER = 5  # steps after which only the best starts are followed: others do not overtake them
 _CONSTRAINED = 15  # most steps with constraints: later ones creep along their edge, for < 0.001
+_SEVERAL = 40  # most steps with several objectives: with 15 fronts were clearly worse
 _SIFT_TO = 25  # starts that are followed then
 _ROUNDS = 8  # of random steps where there are no gradients
 _REACH = 0.1  # deviation of the first of these steps, halved every round
@@ -56,6 +57,11 @@ class Objective:
     """Where there are constraints: how likely it is that they are satisfied."""
     several: ChebyshevImprovement | None = None
     """Where there are several objectives with a model each: takes the place of `acquisition`."""
+
+    @property
+    def has_outputs(self) -> bool:
+        """Whether constraints or several objectives have models of their own."""
+        return self.feasibility is not None or self.several is not None
 
     def value(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
         """Return the acquisition function at z."""
@@ -154,7 +160,7 @@ class Search:
     def maximize(self, objective: Objective, region: Region, rng: np.random.Generator) -> Found:
         """Return the best point of the region that was found."""
         n = self.n_candidates
-        if objective.feasibility is not None:
+        if objective.has_outputs:
             n = max(n // 3, self.n_starts)  # each costs as many predictions as there are outputs
         candidates = self._candidates(n, objective.surface, region, rng)
         rounding = objective.surface.rounding
@@ -186,8 +192,8 @@ class Search:
         if np.any(fixed):
             value_and_gradient = holding(value_and_gradient, fixed)
         most = self.search_iterations
-        if objective.feasibility is not None:
-            most = min(most, _CONSTRAINED)
+        if objective.has_outputs:
+            most = min(most, _SEVERAL if objective.feasibility is None else _CONSTRAINED)
         return projected_ascent(value_and_gradient, region.project, starts, max_iterations=most)
 
     def _candidates(

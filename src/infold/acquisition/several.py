@@ -30,8 +30,8 @@ from scipy.special import erfcx, log_ndtr, logsumexp
 
 from infold.models.objectives import FittedObjectives
 
-_STEPS = np.geomspace(1e-7, 1.0, 129)  # a cell is an eighth of δ: finer than what is worth finding
-_COARSE = slice(None, None, 4)  # of these, to choose among candidates
+_STEPS = np.geomspace(1e-7, 1.0, 97)  # a cell is a sixth of δ: finer than what is worth finding
+_COARSE = slice(None, None, 3)  # of these, to choose among candidates
 _FARTHEST = 1e5  # deviations: the logarithm of Φ stays finite
 _LEAST_VARIANCE = 1e-12
 

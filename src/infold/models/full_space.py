@@ -83,7 +83,8 @@ class FullSpaceGP:
             data,
             warm=kept_array(state, "parameters"),
             curvature=kept_array(state, "curvature"),
-            warm_iterations=self.warm_training_iterations,
+            # Where each objective has a model of its own, this one only shapes the region.
+            warm_iterations=self.warm_training_iterations if history.scalarization is None else 1,
             noise=standardized_noise(self.noise, outputs, values),
             anew=self.retrain
             and history.n_objectives == 1  # else every suggestion has other values, by its weights

@@ -79,6 +79,8 @@ class Team:
         for name, model in zip(self.names, self.models, strict=True):
             if isinstance(model, Conditional) and not model.applies(history):
                 continue
+            if history.scalarization is not None and members:
+                break  # each objective has a model of its own: this one only shapes the region
             try:
                 fitted = model.fit(history, key, kept_state(state, name))
             except (FloatingPointError, np.linalg.LinAlgError) as error:
