@@ -118,6 +118,20 @@ def test_the_trust_region_counts_points_that_enter_the_front():
     assert TrustRegion()._successes(history).tolist() == [True, True, False, False, True]
 
 
+@pytest.mark.parametrize("acquisition", ["ei", "ucb"])
+def test_each_objective_has_a_model_where_improvement_is_searched_for(acquisition, rng):
+    x = rng.uniform(size=(15, 3))
+    values = np.stack([np.sum(x**2, axis=1), np.sum((x - 1.0) ** 2, axis=1)], axis=1)
+    history = objectives.with_draw(
+        History(x, values[:, 0], objectives=values), objectives.draw_of((0, 1), 2)
+    )
+    made = methods.by_name("full_space", acquisition=acquisition).suggest(history, 2, (0, 1))
+    assert ("objectives" in made.proposals[0].diagnostics["seconds"]) == (acquisition == "ei")
+    assert not np.allclose(*made.x, atol=1e-3)
+    again = methods.by_name("full_space", acquisition=acquisition).suggest(history, 2, (0, 1))
+    np.testing.assert_array_equal(made.x, again.x)
+
+
 def test_a_run_finds_a_front(tmp_path):
     path = tmp_path / "run.json"
     result = infold.minimize(

@@ -91,6 +91,8 @@ class BayesianOptimization:
         n_known = len(history.y)
         place = self.region.at(history)
         history = place.history
+        if not isinstance(self.acquisition, ExpectedImprovement):
+            history = replace(history, scalarization=None)  # one value is all that is modelled
         points: list[np.ndarray] = []
         proposals: list[Proposal] = []
         fitted = None
@@ -157,11 +159,10 @@ class BayesianOptimization:
     ) -> FittedObjectives | None:
         """Fit each of several objectives; None where their scalarization is all that is modelled.
 
-        That is so where another acquisition function was chosen, or where a model is a sum of
-        several, none of which is improved alone.
+        That is so with other acquisition functions, and where a model is a sum of several, none of
+        which is improved alone.
         """
-        improves = isinstance(self.acquisition, ExpectedImprovement)
-        if history.scalarization is None or not improves or len(fitted.surfaces) > 1:
+        if history.scalarization is None or len(fitted.surfaces) > 1:
             return None
         with clock("objectives"):
             found = fit_objectives(history, fitted.surfaces[0], kept_state(cache, "objectives"))
