@@ -252,7 +252,7 @@ def test_misuse_of_minimize_says_what_to_do(tmp_path):
             "command has {b}: expected one of a, n",
         ),
         (["--command", "'", "--space", space], "No closing quotation"),
-        (["math:sqrt", "--space", str(tmp_path / "none.toml")], "No such file"),
+        (["math:sqrt", "--space", str(tmp_path / "none.toml")], "none.toml: No such file"),
     ):
         result = runner.invoke(app, ["minimize", *arguments])
         assert result.exit_code == 2, result.output

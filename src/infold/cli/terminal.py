@@ -16,7 +16,10 @@ def told_plainly() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
-        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        text = str(error)
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            text = f"{error.filename}: {error.strerror}"
+        console.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from None
 
 
