@@ -51,10 +51,13 @@ def test_scalarization_matches_its_formula(rng, narrow):
     front = [
         i for i in known if not any(np.all(y[j] <= y[i]) and np.any(y[j] < y[i]) for j in known)
     ]
-    least, most = y[known].min(axis=0), y[front].max(axis=0) if narrow else np.nanmax(y, axis=0)
+    least = y[known].min(axis=0)
+    reach = np.nanmax(y, axis=0) - least
+    if narrow:
+        reach = np.maximum(y[front].max(axis=0) - least, 0.2 * reach)
     found = objectives.scalarize(y, draw, eligible)
     for i in range(30):
-        u = [weights[j] * (0.1 + (y[i, j] - least[j]) / (most[j] - least[j])) for j in range(2)]
+        u = [weights[j] * (0.1 + (y[i, j] - least[j]) / reach[j]) for j in range(2)]
         np.testing.assert_allclose(found[i], max(u) + 0.05 * sum(u))
 
 

@@ -28,6 +28,7 @@ _AT_ONCE = 100  # rows that are compared with all others at once
 # What is aimed at lies beyond the least values, in units of how far values reach. With the least
 # values themselves the ends of the known front are as good as can be, and the front never grows.
 _BEYOND = 0.1
+_NARROWEST = 0.2  # of how far values reach: a smaller front is one end, and must grow first
 _LEAST_WEIGHT = 1e-12  # an objective of less weight has no limit
 _STREAM = 7  # of the random numbers of one suggestion
 
@@ -145,7 +146,9 @@ class Scalarization:
         found = _reach(y, eligible)
         if found is None:
             return None
-        scale = found.front if draw.narrow else found.whole
+        scale = found.whole
+        if draw.narrow:
+            scale = np.maximum(found.front, _NARROWEST * found.whole)
         return cls(draw.weights, found.least - _BEYOND * scale, scale, found.unit)
 
     def apply(self, y: Float[np.ndarray, "n m"]) -> Float[np.ndarray, " n"]:
