@@ -148,4 +148,4 @@ def _medians(curves: Curves, optimizers: Sequence[str], cells: Cells, mark: int)
 def _shown(value: float, several: bool) -> str:
     if not math.isfinite(value):
         return "none"
-    return f"{-value if several else value:.5g}"
+    return f"{abs(value) if several else value:.5g}"  # hypervolumes are kept as their negatives
