@@ -63,6 +63,8 @@ def test_the_command_makes_runs_once_and_reports_them(tmp_path):
         Folder(tmp_path / "runs").path(run.task).unlink()
     assert "2 runs are in" in invoke(*words, "--evaluations", 12)
     assert Folder(tmp_path / "runs").runs() == []
+    (tmp_path / "runs.parquet").write_bytes(b"damaged")
+    invoke(*words, "--evaluations", 12, code=2)
     invoke("--suite", "hard", code=2)
     invoke("--suite", "several", "--batch", 2, code=2)
 

@@ -172,7 +172,8 @@ def _run(
     from infold.comparison.runs import Folder
     from infold.comparison.sweep import sweep
 
-    stored, kept = _kept(out)
+    with told_plainly():
+        stored, kept = _kept(out)
     known = {run.task for run in kept if len(run.values) >= evaluations}
     missing = [task for task in wanted if task not in known]
     if len(missing) < len(wanted):
@@ -249,7 +250,6 @@ def _report(
 
 def _report_outcomes(path: Path, out: Path, suite: str, optimizers: list[str]) -> None:
     """Bring the table beside the folder up to date, and write tables of its runs."""
-    need("--report", ["pandas", "pyarrow"], "experiments")
     from infold.comparison import outcomes_page
 
     stored, runs = _stored(out)
