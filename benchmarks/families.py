@@ -5,6 +5,8 @@ earlier runs, and hidden maps have seeds: settings were chosen with maps from 10
 are those below.
 """
 
+import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -137,3 +139,79 @@ def rover(number: int) -> Task:
         return float(along + 10.0 * missed)
 
     return Task(f"rover-{number}", 60, cost)
+
+
+@functools.cache
+def _digits() -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import load_digits
+
+    images = load_digits()
+    return images.data / 16.0, images.target
+
+
+def pixels(number: int) -> Task:
+    """Return the log loss of a kernel classifier of two digits, by 66 hyper-parameters.
+
+    They are the weight of each of the 64 pixels, the width of the kernel and the ridge, all on
+    logarithmic scales. Each task is another pair of digits: fit to 60 images, judged on 120.
+    """
+    pairs = list(itertools.combinations(range(10), 2))
+    first, second = pairs[int(np.random.default_rng(45).permutation(45)[number % 45])]
+    images, labels = _digits()
+    rows = np.flatnonzero((labels == first) | (labels == second))
+    rows = np.random.default_rng([number, 19]).permutation(rows)[:180]
+    x, y = images[rows], np.where(labels[rows] == first, 1.0, -1.0)
+
+    def loss(u: np.ndarray) -> float:
+        u = np.asarray(u)
+        weight = 10.0 ** (2.0 * u[:64] - 1.0)
+        z = x * weight / (4.0 * 10.0 ** (1.5 * u[64] - 0.75))
+        ridge = 10.0 ** (5.0 * u[65] - 4.0)
+        square = np.sum(z**2, axis=1)
+        kernel = np.exp(-0.5 * np.maximum(square[:, None] + square[:60] - 2.0 * z @ z[:60].T, 0.0))
+        fitted = kernel[60:] @ np.linalg.solve(kernel[:60] + ridge * np.eye(60), y[:60])
+        return float(np.log10(np.mean(np.logaddexp(0.0, -4.0 * fitted * y[60:]))))
+
+    return Task(f"pixels-{number}", 66, loss)
+
+
+_N_TANKS = 16
+
+
+def tanks(number: int) -> Task:
+    """Return how far a chain of tanks is from what was measured, by its 32 rates.
+
+    Tank i passes its contents on at the rate k_i and loses some at the rate l_i; every fourth is
+    measured. Chains are of one make, so that rates differ by a quarter or so from one to the next,
+    and what comes in is different each time.
+    """
+    make = np.random.default_rng(23).uniform(0.2, 0.8, size=2 * _N_TANKS)
+    rng = np.random.default_rng([number, 23])
+    truth = np.clip(make + 0.07 * rng.normal(size=make.shape), 0.0, 1.0)
+    pulse = rng.uniform(0.5, 2.0, size=3)
+    times = np.linspace(0.0, 40.0, 401)
+    step = times[1] - times[0]
+    inflow = pulse[0] * np.exp(-times / (2.0 * pulse[1])) + 0.2 * pulse[2]
+
+    def contents(u: np.ndarray) -> np.ndarray:
+        rates = 0.2 * 10.0 ** (1.5 * u[:_N_TANKS])
+        losses = 1e-3 * 10.0 ** (2.0 * u[_N_TANKS:])
+        matrix = np.diag(rates[:-1], -1) - np.diag(rates + losses)
+        # The trapezoidal rule: x' = M x + b, a step at a time.
+        half = np.eye(_N_TANKS) - 0.5 * step * matrix
+        moved = np.linalg.solve(half, np.eye(_N_TANKS) + 0.5 * step * matrix)
+        entered = np.linalg.solve(half, step * np.eye(_N_TANKS)[0])
+        x = np.zeros(_N_TANKS)
+        found = []
+        for k in range(len(times) - 1):
+            x = moved @ x + 0.5 * (inflow[k] + inflow[k + 1]) * entered
+            found.append(x[3::4])
+        return np.array(found[::10])
+
+    measured = contents(truth)
+
+    def misfit(u: np.ndarray) -> float:
+        error = contents(np.asarray(u)) - measured
+        return float(np.log10(np.sqrt(np.mean(error**2)) / np.max(measured) + 1e-4))
+
+    return Task(f"tanks-{number}", 2 * _N_TANKS, misfit)

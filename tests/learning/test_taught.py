@@ -136,17 +136,16 @@ def _first_points(values: list[float], lessons: Lessons) -> list[str]:
     return said
 
 
-def test_earlier_points_go_on_only_while_they_help() -> None:
-    useless = ["earlier", "", "", "", ""]
-    assert _first_points([2.0, 1.0, 0.0, 0.0, 0.0], _lessons()) == useless
-    assert _first_points([np.nan, 1.0, 0.0, 0.0, 0.0], _lessons()) == useless
-    useful = ["earlier", "", "earlier", "earlier"]
-    assert _first_points([1.0, 2.0, 3.0, 4.0, 0.0], _lessons()) == [*useful, ""]
-    assert _first_points([5.0, 6.0, 3.0, 2.0, 1.0, 0.0], _lessons()) == [
-        *useful,
-        "earlier",
-        "earlier",
-    ]
+@pytest.mark.parametrize("values", [[2.0, 1.0, 0.0, 0.0, 0.0], [np.nan, 1.0, 3.0, 2.0, 1.0]])
+def test_earlier_points_come_first_with_an_ordinary_one_among_them(values: list[float]) -> None:
+    assert _first_points(values, _lessons()) == ["earlier", "", "earlier", "earlier", "earlier"]
+
+
+def test_ordinary_points_follow_when_all_earlier_ones_are_known() -> None:
+    said = _first_points([1.0] * 14, _lessons())
+    count = said.count("earlier")
+    assert count == min(9, len(_lessons().points) + 1)
+    assert said == ["earlier", "", *["earlier"] * (count - 1), *[""] * (13 - count)]
 
 
 def test_a_design_asked_at_once_has_few_earlier_points() -> None:

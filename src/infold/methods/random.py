@@ -108,16 +108,17 @@ class RandomSearch:
         return Suggestion(np.concatenate([first, rest]))
 
 
-_MOST_EARLIER = 6  # points of earlier runs: half of a usual design is left for others
+_MOST_EARLIER = 9  # points of earlier runs: one of a usual design is left for another
 _UNTRIED = 2  # of them that are evaluated at once before anything is known of their worth
-_PATIENCE = 2  # of them in a row that may be no better than what came before
+_PATIENCE = 3  # of them in a row that may be worse than an ordinary point
 
 
 def _earlier_points(history: History, q: int) -> list[np.ndarray]:
     """Return at most q points of earlier runs that are worth a try; none where they do not help.
 
-    The best one comes first. Then it is the turn of another point of the design, and only where
-    that is worse the others follow: first the centre of the good ones.
+    The most promising comes first, then an ordinary point of the design, then the centre of the
+    good ones and the others. Each may be the one that suits this run best, so they go on until
+    several in a row were worse than an ordinary point.
     """
     lessons = history.lessons
     if lessons is None or not len(lessons.points):
@@ -130,22 +131,17 @@ def _earlier_points(history: History, q: int) -> list[np.ndarray]:
     points = points if are_designs else points[:_MOST_EARLIER]
     if history.rounding is not None:
         points = list(history.rounding.snap(np.stack(points)))
-    rows, worth = _known(points, history.everywhere)
+    rows, untried = _known(points, history.everywhere)
     if are_designs:
-        return worth[:q]
+        return untried[:q]
     if not rows:
-        return worth[: min(q, _UNTRIED)]
-    n = len(history.y)
-    evaluated = [row for row in rows if row < n]
+        return untried[: min(q, _UNTRIED)]
+    evaluated = sorted(row for row in rows if row < len(history.y))
     values = np.where(np.isnan(history.y), np.inf, history.y)
     others = np.delete(values, evaluated)
-    if not evaluated or not len(others) or values[evaluated[0]] >= np.min(others):
-        return []
-    in_vain = 0
-    for row in evaluated[1:]:
-        best = np.min(values[:row], initial=np.inf)
-        in_vain = 0 if values[row] < best else in_vain + 1
-    return [] if in_vain >= _PATIENCE else worth[:q]
+    last = values[evaluated[-_PATIENCE:]]
+    in_vain = len(last) == _PATIENCE and np.all(last >= np.min(others, initial=np.inf))
+    return [] if in_vain or not evaluated or not len(others) else untried[:q]
 
 
 def _known(points: list[np.ndarray], known: np.ndarray) -> tuple[list[int], list[np.ndarray]]:

@@ -30,7 +30,7 @@ from infold.record import History
 _MARGIN = 0.05  # of the range of the designs' features, by which the search may leave it
 _STEPS = 15  # of Gauss and Newton's method towards the features of a point
 _DAMPING = 1e-3
-_BATCH = 16  # points that are encoded at once, always the same number: each compiles a program
+_BATCH = 4  # points that are encoded at once, always so many: a suggestion needs one at a time
 _OWN = 1.0  # deviation of a log lengthscale
 _ALL = 1.0  # deviation of their common factor
 
