@@ -52,16 +52,20 @@ bench: .venv/ready
 speed: .venv-peers/ready
 	.venv-peers/bin/python benchmarks/suggest.py docs/speed
 
-# The runs of docs/comparison.md; those that are there are kept. They take a day of a core or more.
+# The runs of docs/comparison.md and docs/constraints.md; those that are there are kept. They take a day of a core or more.
 compare: .venv-peers/ready
 	.venv-peers/bin/infold compare
 	.venv-peers/bin/infold compare --optimizers turbo,botorch --problems short --seeds 0-2 --evaluations 100
 	.venv-peers/bin/infold compare --report docs/comparison.md
+	.venv-peers/bin/infold compare --suite constrained --seeds 0-9 --evaluations 200
+	.venv-peers/bin/infold compare --suite constrained --report docs/constraints.md
+	.venv-peers/bin/infold compare --suite several --seeds 0-9 --evaluations 200
+	.venv-peers/bin/infold compare --suite several --report docs/constraints.md
 
 # The stamp is written last, so an interrupted installation is begun again.
 .venv/ready: EXTRAS := dev
 .venv-integrations/ready: EXTRAS := dev,ray,browser
-.venv-peers/ready: EXTRAS := peers,experiments
+.venv-peers/ready: EXTRAS := peers,experiments,objectives
 .venv-docs/ready: EXTRAS := docs
 .venv/ready .venv-integrations/ready .venv-peers/ready .venv-docs/ready: pyproject.toml constraints.txt
 	@echo "installing into $(@D), which takes a minute or two"

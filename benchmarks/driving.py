@@ -4,7 +4,7 @@ Here rather than with `Optimizer`, since a family's cube is known and nothing ha
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from infold import methods
 from infold.history import History, Proposal
 from infold.learning.lessons import Lessons
+from infold.methods.base import Suggestion
 from infold.methods.random import RandomSearch
 
 N_INITIAL = 10
@@ -34,9 +35,10 @@ def run(
     seed: int,
     lessons: Lessons | None = None,
     method: str = "auto",
+    given: Sequence[np.ndarray] = (),
     **settings: object,
 ) -> Trace:
-    """Minimize a function of the cube with so many evaluations."""
+    """Minimize a function of the cube with so many evaluations, the first at the given points."""
     chosen = methods.by_name(method, **settings)
     design = RandomSearch(design=getattr(chosen, "initial", "sobol"))
     x = np.empty((0, dimension))
@@ -47,7 +49,10 @@ def run(
     for number in range(budget):
         history = History(x, np.array(y), proposals=tuple(proposals), lessons=lessons)
         began = time.perf_counter()
-        if number < N_INITIAL:
+        if number < len(given):
+            suggestion = Suggestion(given[number][None])
+            proposal = Proposal("user")
+        elif number < N_INITIAL:
             suggestion = design.suggest(history, 1, (seed, number))
             proposal = Proposal("design")
             if suggestion.proposals:

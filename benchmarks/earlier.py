@@ -3,13 +3,14 @@
     python benchmarks/earlier.py hidden growth unrelated designs
 
 Every run and every lesson is kept under results/earlier, so that an interrupted study goes on where
-it was; the summary is written to results/earlier.json.
+it was; the summary is written to results/earlier.json. `real` compares with other libraries too,
+which the extra `peers` installs.
 """
 
 import json
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import driving
@@ -27,16 +28,21 @@ _KEPT = _RESULTS / "earlier"
 _EARLIER_BUDGET = 150
 _NEW = range(1000, 1004)
 _MAPS = (1, 2, 3)
-_REPEATS = 3  # of each unrelated pair: regrets of single runs differ by factors
+_REPEATS = 6  # of each unrelated pair: regrets of single runs differ by factors
+_SOLVED = 1e-6  # regrets below this share of that after the initial design count as that
 
 
 def kept_run(
     name: str, task: families.Task, budget: int, seed: int, lessons: Lessons | None = None
 ) -> dict[str, np.ndarray]:
     """Return the run of that name, made if it is not kept yet."""
+    return _kept(name, lambda: driving.run(task.value, task.dimension, budget, seed, lessons))
+
+
+def _kept(name: str, make: Callable[[], driving.Trace]) -> dict[str, np.ndarray]:
     path = _KEPT / f"{name}.npz"
     if not path.exists():
-        trace = driving.run(task.value, task.dimension, budget, seed, lessons)
+        trace = make()
         np.savez(path, x=trace.x, y=trace.y, seconds=trace.seconds, by=np.array(trace.by))
     return dict(np.load(path))
 
@@ -112,16 +118,22 @@ def hidden() -> dict:
     return found
 
 
+COUNTS = (1, 2, 4, 8, 16)
+
+
 def growth() -> dict:
-    """Return regrets after 60 evaluations with more and more earlier runs, on the first map."""
+    """Return regrets after 60 evaluations with more and more earlier runs."""
     found: dict = {}
     for kind in ("linear", "sigmoid"):
-        for count in (1, 2, 4, 8, 16):
-            lessons = lessons_of_map(kind, _MAPS[0], count)
-            taught, scratch, _ = _compared(kind, _MAPS[0], lessons, str(count), 60)
-            summary = _ratio(taught, scratch)
-            features = 0 if lessons.features is None else lessons.features.number
-            found[f"{kind}-{count}"] = {**summary, "features": features}
+        for count in COUNTS:
+            taught, scratch, numbers = [], [], []
+            for seed in _MAPS:
+                lessons = lessons_of_map(kind, seed, count)
+                some = _compared(kind, seed, lessons, str(count), 60)
+                taught += some[0]
+                scratch += some[1]
+                numbers.append(0 if lessons.features is None else lessons.features.number)
+            found[f"{kind}-{count}"] = {**_ratio(taught, scratch), "features": numbers}
             print(kind, count, found[f"{kind}-{count}"], flush=True)
     return found
 
@@ -154,24 +166,45 @@ def _unrelated_task(name: str) -> families.Task:
     )
 
 
-def unrelated() -> dict:
+def _unrelated_pair(
+    name: str, task: families.Task, lessons: Lessons, seed: int, tag: str
+) -> tuple[float, float]:
+    """Return regrets after 100 evaluations with lessons and without, those solved at the limit."""
+    after = kept_run(f"{name}-after-{tag}", task, 100, seed, lessons)
+    before = kept_run(f"{name}-before-{tag}", task, 100, seed)
+    least = _SOLVED * (float(np.min(before["y"][: driving.N_INITIAL])) - task.minimum)
+    a, b = (max(float(np.min(run["y"])) - task.minimum, least) for run in (after, before))
+    return a, b
+
+
+def unrelated(repeats: range = range(_REPEATS)) -> dict:
     """Return regrets after 100 evaluations where earlier runs have nothing to do with the new."""
-    taught: list[float] = []
-    scratch: list[float] = []
-    each: dict[str, list[float]] = {}
-    for again in range(_REPEATS):
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for again in repeats:
         for pair, (kind, seed, name) in enumerate(_UNRELATED):
-            task = _unrelated_task(name)
-            lessons = lessons_of_map(kind, seed, 16)
-            own_seed = 7000 + pair + 100 * again
-            tag = f"{kind}-{seed}" + (f"-again-{again}" if again else "")
-            after = kept_run(f"{name}-after-{tag}", task, 100, own_seed, lessons)
-            before = kept_run(f"{name}-before-{tag}", task, 100, own_seed)
-            taught.append(float(np.min(after["y"])) - task.minimum)
-            scratch.append(float(np.min(before["y"])) - task.minimum)
-            each.setdefault(name, []).append(taught[-1] / scratch[-1])
-            print(name, taught[-1], scratch[-1], flush=True)
-    return {**_ratio(taught, scratch), "each": each}
+            found = _unrelated_pair(
+                name,
+                _unrelated_task(name),
+                lessons_of_map(kind, seed, 16),
+                7000 + pair + 100 * again,
+                f"{kind}-{seed}-{again}",
+            )
+            pairs.setdefault(name, []).append(found)
+    return _summary_of_pairs(pairs)
+
+
+def _summary_of_pairs(pairs: dict[str, list[tuple[float, float]]]) -> dict:
+    """Return the ratios of all pairs, and their geometric mean with an interval over tasks."""
+    logs = {name: float(np.mean(np.log([a / b for a, b in of]))) for name, of in pairs.items()}
+    means = np.array(list(logs.values()))
+    drawn = np.random.default_rng(0).choice(means, size=(10000, len(means)))
+    low, high = np.exp(np.quantile(np.mean(drawn, axis=1), (0.025, 0.975)))
+    taught, scratch = zip(*(pair for of in pairs.values() for pair in of), strict=True)
+    return {
+        **_ratio(list(taught), list(scratch)),
+        "interval": [float(low), float(high)],
+        "each": {name: float(np.exp(mean)) for name, mean in logs.items()},
+    }
 
 
 def _on_principal_components(designs: np.ndarray, lessons: Lessons, task: families.Task) -> dict:
@@ -193,10 +226,10 @@ def _on_principal_components(designs: np.ndarray, lessons: Lessons, task: famili
     return kept_run(f"{task.name}-components", inner, 60, 60, known)
 
 
-def designs() -> dict:
+def designs(seeds: range = range(1, 11)) -> dict:
     """Return regrets after 60 evaluations with 300 designs without values, 10 seeds."""
     taught, scratch, components, seconds = [], [], [], []
-    for seed in range(1, 11):
+    for seed in seeds:
         task = families.profile_task(seed)
         curves = families.profiles(seed, 300)
         lessons = lessons_of(f"profiles-{seed}", [Run("designs", curves)])
@@ -235,55 +268,94 @@ def _unseen_tasks() -> list[families.Task]:
     return tasks
 
 
-def unseen() -> dict:
+_N_UNSEEN = 12
+
+
+def unseen(numbers: range = range(_N_UNSEEN), repeats: range = range(4)) -> dict:
     """Return what `unrelated` does, on pairs that no setting was chosen with."""
-    taught: list[float] = []
-    scratch: list[float] = []
-    each: dict[str, float] = {}
-    for pair, task in enumerate(_unseen_tasks()):
+    tasks = _unseen_tasks()
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for pair in numbers:
         kind, seed = (("linear", 2), ("sigmoid", 3), ("linear", 3), ("sigmoid", 1))[pair % 4]
         lessons = lessons_of_map(kind, seed, 16)
-        after = kept_run(f"{task.name}-after-{kind}-{seed}", task, 100, 9000 + pair, lessons)
-        before = kept_run(f"{task.name}-before", task, 100, 9000 + pair)
-        taught.append(float(np.min(after["y"])) - task.minimum)
-        scratch.append(float(np.min(before["y"])) - task.minimum)
-        each[task.name] = taught[-1] / scratch[-1]
-        print(task.name, taught[-1], scratch[-1], flush=True)
-    return {**_ratio(taught, scratch), "each": each}
+        for again in repeats:
+            own_seed = 9000 + pair + 100 * again
+            task = tasks[pair]
+            found = _unrelated_pair(task.name, task, lessons, own_seed, f"{kind}-{seed}-{again}")
+            pairs.setdefault(task.name, []).append(found)
+    return _summary_of_pairs(pairs)
 
 
-_N_EARLIER_ROVERS = 12
-_NEW_ROVERS = range(1000, 1010)
+REAL = {
+    "rovers": (families.rover, range(12), range(1000, 1010)),
+    "tanks": (families.tanks, range(12), range(1000, 1010)),
+    "pixels": (families.pixels, range(12), range(32, 42)),
+}
+"""Families by name: their tasks by number, those of earlier runs, and new ones."""
+_AT = (20, 60)  # evaluations
+_WITH_RGPE = {"rovers": 10, "tanks": 6}  # new tasks, some minutes for each
 
 
-def rovers() -> dict:
-    """Return costs after 20 evaluations of paths of other starts and goals, beside 60 from scratch.
-
-    There is no known minimum: what is compared are the costs themselves.
-    """
+def real_runs(family: str) -> list[Run]:
+    """Return the earlier runs of a real family, of 100 evaluations each."""
+    make, numbers, _ = REAL[family]
     runs = []
-    for number in range(_N_EARLIER_ROVERS):
-        task = families.rover(number)
+    for number in numbers:
+        task = make(number)
         run = kept_run(task.name, task, 100, number)
         runs.append(Run(task.name, run["x"], run["y"]))
-    lessons = lessons_of(f"rovers-{_N_EARLIER_ROVERS}", runs)
-    points = replace(lessons, metric=None, features=None)
-    found: dict[str, list[float]] = {"taught_20": [], "points_20": [], "scratch_20": []}
-    found |= {"taught_60": [], "points_60": [], "scratch_60": []}
-    for number in _NEW_ROVERS:
-        task = families.rover(number)
-        traces = {
-            "taught": kept_run(f"{task.name}-after", task, 60, number, lessons),
-            "points": kept_run(f"{task.name}-points", task, 60, number, points),
-            "scratch": kept_run(task.name, task, 60, number),
-        }
-        for name, trace in traces.items():
-            found[f"{name}_20"].append(float(np.min(trace["y"][:20])))
-            found[f"{name}_60"].append(float(np.min(trace["y"][:60])))
-        print(task.name, {name: round(costs[-1], 3) for name, costs in found.items()}, flush=True)
-    medians = {name: float(np.median(costs)) for name, costs in found.items()}
-    features = 0 if lessons.features is None else lessons.features.number
-    return {"medians": medians, "costs": found, "features": features}
+    return runs
+
+
+def real_run(family: str, number: int, who: str) -> dict[str, np.ndarray]:
+    """Return the run of one contender on a new task."""
+    import earlier_peers
+
+    task = REAL[family][0](number)
+    runs = real_runs(family)
+    name = f"{task.name}-{who}"
+    if who in ("cmaes", "rgpe"):
+        peer = getattr(earlier_peers, who)
+        budget = _AT[0] if who == "rgpe" else _AT[1]  # minutes for 20 evaluations
+        return _kept(name, lambda: peer(task, runs, budget, number))
+    if who == "scratch":
+        return kept_run(name, task, _AT[1], number)
+    lessons = lessons_of(family, runs)
+    if who == "taught":
+        return kept_run(name, task, _AT[1], number, lessons)
+    middle = np.full(task.dimension, 0.5)
+    given = [lessons.points[0], middle, lessons.centre, *lessons.points[1:8]]
+    return _kept(name, lambda: driving.run(task.value, task.dimension, _AT[1], number, given=given))
+
+
+CONTENDERS = ("taught", "scratch", "points", "cmaes", "rgpe")
+
+
+def real() -> dict:
+    """Return values after 20 and 60 evaluations on families of real problems.
+
+    `points` begins with the same points of earlier runs and knows nothing else of them.
+    """
+    found: dict = {}
+    for family, (_, _, new) in REAL.items():
+        values: dict[str, list[float]] = {}
+        contenders = [who for who in CONTENDERS if who != "rgpe" or family in _WITH_RGPE]
+        for who in contenders:
+            for number in new if who != "rgpe" else new[: _WITH_RGPE[family]]:
+                y = real_run(family, number, who)["y"]
+                for at in _AT:
+                    if len(y) >= at:
+                        values.setdefault(f"{who}_{at}", []).append(float(np.min(y[:at])))
+        beside = {}
+        for name in ("scratch_60", *(f"{who}_20" for who in contenders if who != "taught")):
+            gap = np.array(values["taught_20"][: len(values[name])]) - np.array(values[name])
+            p = scipy.stats.wilcoxon(gap, alternative="less").pvalue if np.any(gap) else 1.0
+            better = [int(np.sum(gap < 0.0)), int(np.sum(gap > 0.0))]
+            beside[name] = {"better_worse": better, "p": float(p)}
+        medians = {name: float(np.median(value)) for name, value in values.items()}
+        found[family] = {"medians": medians, "taught_20_beside": beside}
+        print(family, json.dumps(found[family]), flush=True)
+    return found
 
 
 def speed() -> dict:
@@ -320,7 +392,7 @@ def main() -> None:
     path = _RESULTS / "earlier.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     parts = {"hidden": hidden, "growth": growth, "unrelated": unrelated, "designs": designs}
-    parts |= {"unseen": unseen, "rovers": rovers, "speed": speed}
+    parts |= {"unseen": unseen, "real": real, "speed": speed}
     for name in sys.argv[1:] or parts:
         found[name] = parts[name]()
         path.write_text(json.dumps(found, indent=1) + "\n")

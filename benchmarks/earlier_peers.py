@@ -88,7 +88,7 @@ def rgpe(task: families.Task, runs: Sequence[Run], budget: int, seed: int) -> Tr
     return Trace(np.array(xs), np.array(ys), np.array(seconds), ["rgpe"] * budget)
 
 
-def _gp(x, y):  # noqa: ANN001, ANN202
+def _gp(x, y):
     """Return BoTorch's default GP, fitted to standardized values."""
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
@@ -121,20 +121,20 @@ def _suggest(before: list, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.clip(point[0].numpy(), 0.0, 1.0)
 
 
-def _samples(model, x):  # noqa: ANN001, ANN202
+def _samples(model, x):
     import torch
 
     with torch.no_grad():
         return model.posterior(x).sample(torch.Size([_SAMPLES]))[..., 0]
 
 
-def _ranking_losses(sampled, y):  # noqa: ANN001, ANN202
+def _ranking_losses(sampled, y):
     """Return how many pairs of values each sample ranks the other way round."""
     other = (sampled[:, :, None] < sampled[:, None, :]) ^ (y[:, None] < y[None, :])
     return other.sum(dim=(1, 2))
 
 
-def _left_out_losses(model, x, y):  # noqa: ANN001, ANN202
+def _left_out_losses(model, x, y):
     """Return the same for this run's own GP, each value predicted from the others."""
     import torch
 
@@ -151,7 +151,7 @@ def _left_out_losses(model, x, y):  # noqa: ANN001, ANN202
         return other.sum(dim=(1, 2))
 
 
-def _ensemble(models: list, weights):  # noqa: ANN001, ANN202
+def _ensemble(models: list, weights):
     """Return the weighted sum of the models, as one model of BoTorch's."""
     import torch
     from botorch.models.gpytorch import GPyTorchModel
@@ -166,7 +166,7 @@ def _ensemble(models: list, weights):  # noqa: ANN001, ANN202
             self.models = torch.nn.ModuleList(models)
             self.likelihood = models[-1].likelihood
 
-        def forward(self, x):  # noqa: ANN001, ANN202
+        def forward(self, x):
             means, covariances = 0.0, 0.0
             for weight, model in zip(weights, self.models, strict=True):
                 if weight > 0.0:

@@ -136,16 +136,18 @@ def _first_points(values: list[float], lessons: Lessons) -> list[str]:
     return said
 
 
-@pytest.mark.parametrize("values", [[2.0, 1.0, 0.0, 0.0, 0.0], [np.nan, 1.0, 3.0, 2.0, 1.0]])
-def test_earlier_points_come_first_with_an_ordinary_one_among_them(values: list[float]) -> None:
-    assert _first_points(values, _lessons()) == ["earlier", "", "earlier", "earlier", "earlier"]
+def test_earlier_points_follow_where_they_are_better_than_ordinary_ones() -> None:
+    better = _first_points([1.0, 2.0, 1.5, 1.9, 0.0, 1.0, 0.0], _lessons())
+    assert better == ["earlier", "", *["earlier"] * 4, ""]  # there are no more
 
 
-def test_ordinary_points_follow_when_all_earlier_ones_are_known() -> None:
-    said = _first_points([1.0] * 14, _lessons())
-    count = said.count("earlier")
-    assert count == min(9, len(_lessons().points) + 1)
-    assert said == ["earlier", "", *["earlier"] * (count - 1), *[""] * (13 - count)]
+def test_earlier_points_wait_where_they_are_worse_than_ordinary_ones() -> None:
+    assert _first_points([2.0, 1.0, 0.0, 0.0, 0.0], _lessons()) == ["earlier", "", "", "", ""]
+    assert _first_points([np.nan, 1.0, 0.0, 0.0, 0.0], _lessons()) == ["earlier", "", "", "", ""]
+
+
+def test_earlier_and_ordinary_points_take_turns_where_they_are_as_good() -> None:
+    assert _first_points([1.0] * 6, _lessons()) == ["earlier", ""] * 3
 
 
 def test_a_design_asked_at_once_has_few_earlier_points() -> None:

@@ -110,15 +110,16 @@ class RandomSearch:
 
 _MOST_EARLIER = 9  # points of earlier runs: one of a usual design is left for another
 _UNTRIED = 2  # of them that are evaluated at once before anything is known of their worth
-_PATIENCE = 3  # of them in a row that may be worse than an ordinary point
+_BETTER = 0.8  # share of pairs with ordinary points in which they are better: they all follow
+_NO_WORSE = 0.5  # share below which an ordinary point comes first
 
 
 def _earlier_points(history: History, q: int) -> list[np.ndarray]:
     """Return at most q points of earlier runs that are worth a try; none where they do not help.
 
-    The most promising comes first, then an ordinary point of the design, then the centre of the
-    good ones and the others. Each may be the one that suits this run best, so they go on until
-    several in a row were worse than an ordinary point.
+    The most promising comes first, then an ordinary point of the design. Where points of earlier
+    runs are mostly better than ordinary ones the others follow, the centre of the good ones before
+    them; where they are about as good the two take turns, and where they are worse they wait.
     """
     lessons = history.lessons
     if lessons is None or not len(lessons.points):
@@ -136,12 +137,14 @@ def _earlier_points(history: History, q: int) -> list[np.ndarray]:
         return untried[:q]
     if not rows:
         return untried[: min(q, _UNTRIED)]
-    evaluated = sorted(row for row in rows if row < len(history.y))
-    values = np.where(np.isnan(history.y), np.inf, history.y)
-    others = np.delete(values, evaluated)
-    last = values[evaluated[-_PATIENCE:]]
-    in_vain = len(last) == _PATIENCE and np.all(last >= np.min(others, initial=np.inf))
-    return [] if in_vain or not evaluated or not len(others) else untried[:q]
+    values = np.where(history.succeeded, history.merit(history.imputed), np.inf)
+    evaluated = [row for row in rows if row < len(values)]
+    earlier, ordinary = values[evaluated], np.delete(values, evaluated)
+    if not len(earlier) or not len(ordinary):
+        return []
+    share = np.mean(earlier[:, None] < ordinary) + 0.5 * np.mean(earlier[:, None] == ordinary)
+    in_turn = share >= _NO_WORSE and 2 * len(rows) <= len(history.everywhere)
+    return untried[:q] if share >= _BETTER or in_turn else []
 
 
 def _known(points: list[np.ndarray], known: np.ndarray) -> tuple[list[int], list[np.ndarray]]:
