@@ -87,9 +87,9 @@ def _ratio(a: list[float], b: list[float]) -> dict:
     }
 
 
-def _compared(kind: str, seed: int, lessons: Lessons, tag: str, at: int) -> tuple[list, list, list]:
-    """Return regrets after `at` evaluations with and without lessons, and ratios of seconds."""
-    taught, scratch, seconds = [], [], []
+def _compared(kind: str, seed: int, lessons: Lessons, tag: str, at: int) -> tuple[list, list]:
+    """Return regrets after `at` evaluations with and without lessons."""
+    taught, scratch = [], []
     for number in _NEW:
         task = families.hidden(kind, seed, number)
         before = hidden_run(kind, seed, number, 100)
@@ -97,23 +97,19 @@ def _compared(kind: str, seed: int, lessons: Lessons, tag: str, at: int) -> tupl
         after = kept_run(name, task, 60, seed * 100 + number, lessons)
         taught.append(float(np.min(after["y"][:at])) - task.minimum)
         scratch.append(float(np.min(before["y"][:at])) - task.minimum)
-        rows = slice(15, at)
-        seconds.append(
-            float(np.median(after["seconds"][rows]) / np.median(before["seconds"][rows]))
-        )
-    return taught, scratch, seconds
+    return taught, scratch
 
 
 def hidden() -> dict:
     """Return regrets with 16 earlier runs on maps that settings were not chosen with."""
     found = {}
     for kind in ("linear", "sigmoid"):
-        parts: tuple[list, list, list] = ([], [], [])
+        parts: tuple[list, list] = ([], [])
         for seed in _MAPS:
             lessons = lessons_of_map(kind, seed, 16)
             for all_, some in zip(parts, _compared(kind, seed, lessons, "16", 60), strict=True):
                 all_ += some
-        found[kind] = {**_ratio(parts[0], parts[1]), "seconds_ratio": float(np.median(parts[2]))}
+        found[kind] = _ratio(*parts)
         print(kind, found[kind], flush=True)
     return found
 
@@ -228,7 +224,7 @@ def _on_principal_components(designs: np.ndarray, lessons: Lessons, task: famili
 
 def designs(seeds: range = range(1, 11)) -> dict:
     """Return regrets after 60 evaluations with 300 designs without values, 10 seeds."""
-    taught, scratch, components, seconds = [], [], [], []
+    taught, scratch, components = [], [], []
     for seed in seeds:
         task = families.profile_task(seed)
         curves = families.profiles(seed, 300)
@@ -239,13 +235,10 @@ def designs(seeds: range = range(1, 11)) -> dict:
         taught.append(float(np.min(after["y"])))
         scratch.append(float(np.min(before["y"])))
         components.append(float(np.min(linear["y"])))
-        slower = np.median(after["seconds"][15:]) / np.median(before["seconds"][15:])
-        seconds.append(float(slower))
         print(task.name, taught[-1], scratch[-1], components[-1], flush=True)
     return {
         "scratch": _ratio(taught, scratch),
         "components": _ratio(taught, components),
-        "seconds_ratio": float(np.median(seconds)),
     }
 
 
