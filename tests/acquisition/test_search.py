@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from infold.acquisition import functions, search
+from infold.acquisition import discrete, functions, search
 from infold.acquisition.lipschitz import LipschitzBalls, LipschitzConstraint
 from infold.acquisition.regions import Cube
 from infold.acquisition.search import Objective, Search
@@ -166,3 +166,27 @@ def test_box_search_is_as_good_as_lbfgsb_from_the_same_starts():
             )
             as_good += ours.value >= theirs - 1e-3
     assert as_good >= 4
+
+
+def test_points_that_do_not_win_are_kept_with_the_best_first(rng):
+    center = np.array([0.3, 0.8])
+    found = search.projected_ascent(
+        concave(center, np.ones(2)), lambda z: np.clip(z, 0, 1), rng.uniform(size=(6, 2))
+    )
+    values = [other.value for other in found.others]
+    assert len(values) == 11  # where the others arrived, and where all began
+    assert values == sorted(values, reverse=True)
+    assert found.value >= values[0]
+    for other in found.others:
+        assert other.value == pytest.approx(-np.sum((other.point - center) ** 2), abs=1e-12)
+
+
+def test_known_places_are_no_candidates(rng):
+    surface = Bumps(np.array([0.3, 0.8]))
+    surface.data = np.array([[0.0, 0.0]])
+    region = Cube(np.zeros(2))  # all of its points are that one
+    objective = Objective(functions.by_name("ei"), surface)
+    candidates = np.array([[0.0, 0.0], [0.1, 0.2]])
+    assert len(discrete.new_candidates(candidates, surface.data)) == 1
+    found = Search(n_candidates=9, n_starts=2).maximize(objective, region, rng)
+    np.testing.assert_array_equal(found.point, [0.0, 0.0])

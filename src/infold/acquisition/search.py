@@ -43,6 +43,15 @@ class Found(NamedTuple):
 
     point: Float[np.ndarray, " d"]
     value: float
+    others: Sequence["Found"] = ()
+    """Other points of the search, the best first: the best may be known already."""
+
+    @classmethod
+    def among(cls, z: Float[np.ndarray, "m d"], f: Float[np.ndarray, " m"]) -> "Found":
+        """Return the point of the largest value, the first of those that are equal."""
+        order = np.argsort(-np.where(np.isfinite(f), f, -np.inf), kind="stable")
+        best, *others = (cls(z[i], float(f[i])) for i in order)
+        return best._replace(others=[other for other in others if np.isfinite(other.value)])
 
 
 @dataclass(frozen=True)
@@ -165,10 +174,12 @@ class Search:
         candidates = self._candidates(n, objective.surface, region, rng)
         rounding = objective.surface.rounding
         if rounding is not None:
-            candidates = new_candidates(candidates, rounding, objective.surface.data)
-            if isinstance(region, Within):
-                allowed = candidates[region.where.contains(candidates)]
-                candidates = np.concatenate([allowed, region.where.sample(self.n_starts, rng)])
+            candidates = rounding.snap(candidates)
+        if not self.keep_best:
+            candidates = new_candidates(candidates, objective.surface.data)
+        if rounding is not None and isinstance(region, Within):
+            allowed = candidates[region.where.contains(candidates)]
+            candidates = np.concatenate([allowed, region.where.sample(self.n_starts, rng)])
         starts = best_starts(objective.value, candidates, self.n_starts)
         return self.climb(objective, region, starts, rng)
 
@@ -183,9 +194,8 @@ class Search:
         rounding = objective.surface.rounding
         fixed = np.zeros(starts.shape[1], dtype=bool) if rounding is None else rounding.coordinates
         if rounding is not None and isinstance(region, Within):
-            values = objective.value(starts)  # no step leads on without a look at all constraints
-            best = int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
-            return Found(starts[best], float(values[best]))
+            # No step leads on without a look at all constraints.
+            return Found.among(starts, objective.value(starts))
         if not isinstance(objective.surface, SmoothSurface):
             return random_ascent(objective.value, region.project, starts, fixed, rng)
         value_and_gradient: ValueAndGradient = objective.value_and_gradient
@@ -256,8 +266,8 @@ def random_ascent(
     rng: np.random.Generator,
 ) -> Found:
     """Return the best point that shorter and shorter random steps reach, without gradients."""
-    z = project(starts)
-    f = value(z)
+    first = z = project(starts)
+    f_first = f = value(z)
     for round_ in range(_ROUNDS):
         steps = _REACH * 0.5**round_ * rng.normal(size=z.shape)
         trial = project(z + np.where(fixed, 0.0, steps))
@@ -265,8 +275,7 @@ def random_ascent(
         better = f_trial > f
         z = np.where(better[:, None], trial, z)
         f = np.where(better, f_trial, f)
-    winner = int(np.argmax(np.where(np.isfinite(f), f, -np.inf)))
-    return Found(z[winner], float(f[winner]))
+    return Found.among(np.concatenate([z, first]), np.append(f, f_first))
 
 
 def projected_ascent(
@@ -282,8 +291,9 @@ def projected_ascent(
     Each iteration evaluates all starts that are still followed, once. `first_step` is the length of
     the first step, in units of the cube's side.
     """
-    z = project(starts)
+    first = z = project(starts)
     f, g = value_and_gradient(z)
+    f_first = f
     best_z = z.copy()
     best_f = f.copy()
     kept = np.flatnonzero(np.isfinite(f))  # starts still followed; below are their rows alone
@@ -322,5 +332,4 @@ def projected_ascent(
         improved = f > best_f[kept]
         best_f[kept[improved]] = f[improved]
         best_z[kept[improved]] = z[improved]
-    winner = int(np.argmax(np.where(np.isfinite(best_f), best_f, -np.inf)))
-    return Found(best_z[winner], float(best_f[winner]))
+    return Found.among(np.concatenate([best_z, first]), np.append(best_f, f_first))
