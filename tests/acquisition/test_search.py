@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from infold.acquisition import discrete, functions, search
+from infold.acquisition import functions, search
 from infold.acquisition.lipschitz import LipschitzBalls, LipschitzConstraint
 from infold.acquisition.regions import Cube
 from infold.acquisition.search import Objective, Search
@@ -181,12 +181,15 @@ def test_points_that_do_not_win_are_kept_with_the_best_first(rng):
         assert other.value == pytest.approx(-np.sum((other.point - center) ** 2), abs=1e-12)
 
 
-def test_known_places_are_no_candidates(rng):
-    surface = Bumps(np.array([0.3, 0.8]))
-    surface.data = np.array([[0.0, 0.0]])
-    region = Cube(np.zeros(2))  # all of its points are that one
+def test_known_places_are_no_candidates_while_there_are_others(rng):
+    """Those that the surface is fitted to, or all that are given: it may be fitted to a part."""
+    center = np.array([0.0, 0.0])
+    whole = Rounding(np.array([True, True]), np.round)
+    surface = Bumps(center, whole)  # fitted to the best corner
     objective = Objective(functions.by_name("ei"), surface)
-    candidates = np.array([[0.0, 0.0], [0.1, 0.2]])
-    assert len(discrete.new_candidates(candidates, surface.data)) == 1
-    found = Search(n_candidates=9, n_starts=2).maximize(objective, region, rng)
-    np.testing.assert_array_equal(found.point, [0.0, 0.0])
+    cube = Cube(np.ones(2))
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    effort = Search(n_candidates=99, n_starts=3)
+    assert np.sum(effort.maximize(objective, cube, rng).point) == 1.0
+    assert np.sum(effort.maximize(objective, cube, rng, corners[:3]).point) == 2.0
+    assert np.sum(effort.maximize(objective, cube, rng, corners).point) == 0.0

@@ -166,8 +166,22 @@ class Search:
         """Return what is maximized, in batches that suit the number of starts."""
         return Objective(acquisition, surface, min(self.n_starts, _BATCH), feasibility, several)
 
-    def maximize(self, objective: Objective, region: Region, rng: np.random.Generator) -> Found:
-        """Return the best point of the region that was found."""
+    def maximize(
+        self,
+        objective: Objective,
+        region: Region,
+        rng: np.random.Generator,
+        known: Float[np.ndarray, "n d"] | None = None,
+    ) -> Found:
+        """Return the best point of the region that was found, and others.
+
+        Args:
+            objective: what to maximize.
+            region: where.
+            rng: draws candidates.
+            known: places that are not to be proposed, as far as there are others; those that the
+                surface is fitted to where it is None.
+        """
         n = self.n_candidates
         if objective.has_outputs:
             n = max(n // 3, self.n_starts)  # each costs as many predictions as there are outputs
@@ -176,7 +190,8 @@ class Search:
         if rounding is not None:
             candidates = rounding.snap(candidates)
         if not self.keep_best:
-            candidates = new_candidates(candidates, objective.surface.data)
+            known = objective.surface.data if known is None else known
+            candidates = new_candidates(candidates, known)
         if rounding is not None and isinstance(region, Within):
             allowed = candidates[region.where.contains(candidates)]
             candidates = np.concatenate([allowed, region.where.sample(self.n_starts, rng)])

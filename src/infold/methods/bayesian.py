@@ -226,7 +226,8 @@ class BayesianOptimization:
                 self.search.objective(self.acquisition, surface, feasibility, improvement)
             )
             with clock("search"):
-                found.append(self.search.maximize(objectives[-1], regions[-1], rng))
+                places = whole.everywhere if _over_inputs(surface, history) else None
+                found.append(self.search.maximize(objectives[-1], regions[-1], rng, places))
             if not np.isfinite(found[-1].value):
                 raise FloatingPointError("the acquisition function is not finite at any start")
         with clock("decode"):
@@ -299,10 +300,14 @@ def _decoded(
 
 def _within(region: Region, surface: Surface, history: History, rng: np.random.Generator) -> Region:
     """Return what known constraints leave of a region, where it is one of inputs."""
-    over_inputs = np.array_equal(surface.data, history.everywhere)
-    if history.where is None or not over_inputs:
+    if history.where is None or not _over_inputs(surface, history):
         return region
     return Within.of(region, history.where, surface.promising, rng)
+
+
+def _over_inputs(surface: Surface, history: History) -> bool:
+    """Tell whether the places of a surface are the inputs themselves."""
+    return np.array_equal(surface.data, history.everywhere)
 
 
 def _with_values(history: History) -> History:
