@@ -8,7 +8,7 @@ start; the tests compare with both.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +16,10 @@ from jaxtyping import Bool, Float
 
 from infold import _checks
 from infold.acquisition.discrete import new_candidates
+from infold.acquisition.edges import follow_edges
 from infold.acquisition.feasibility import Feasibility
 from infold.acquisition.functions import Acquisition
-from infold.acquisition.regions import Region, Within
+from infold.acquisition.regions import Region, Within, limits_of
 from infold.acquisition.several import ChebyshevImprovement
 from infold.models.base import Predictions, SmoothSurface, Surface
 
@@ -31,7 +32,7 @@ _SUFFICIENT = 1e-4  # Armijo's constant
 _SHORTEST = 1e-10  # a start that moves by less has converged
 _GAIN = 1e-3  # so has one that gains less in _MEMORY steps: a thousandth of EI, PI or a deviation
 _SIFT_AFTER = 5  # steps after which only the best starts are followed: others do not overtake them
-_CONSTRAINED = 15  # most steps with constraints: later ones creep along their edge, for < 0.001
+_CONSTRAINED = 15  # most steps with constraints: later ones creep along edges, which are followed
 _SEVERAL = 40  # most steps with several objectives: with 15 fronts were clearly worse
 _SIFT_TO = 25  # starts that are followed then
 _ROUNDS = 8  # of random steps where there are no gradients
@@ -123,6 +124,29 @@ class Objective:
             return log_p, gradient
         value, in_z = self._improvement(self.surface, z)
         return value + log_p, in_z + gradient
+
+    def follow_edges(
+        self, region: Region, start: Float[np.ndarray, " d"], free: Bool[np.ndarray, " d"]
+    ) -> Float[np.ndarray, " d"]:
+        """Return a point of the region where edges of constraints lead from a start."""
+        assert self.feasibility is not None
+        assert isinstance(self.surface, SmoothSurface)
+        surface = self.surface
+        constraints = self.feasibility.constraints
+
+        def predict(z: np.ndarray) -> tuple[np.ndarray, ...]:
+            return tuple(np.moveaxis(rows, 0, 1) for rows in constraints.predict_with_gradients(z))
+
+        lower, upper = limits_of(region, surface.upper)
+        end = follow_edges(
+            lambda z: tuple(self._improvement(surface, z)),
+            lambda z: tuple(self._in_batches(predict, z)),
+            constraints.limits,
+            start,
+            (np.broadcast_to(lower, start.shape), np.broadcast_to(upper, start.shape)),
+            free,
+        )
+        return region.project(end[None])[0]
 
     def _improvement(
         self, surface: SmoothSurface, z: Float[np.ndarray, "m d"]
@@ -219,7 +243,15 @@ class Search:
         most = self.search_iterations
         if objective.has_outputs:
             most = min(most, _SEVERAL if objective.feasibility is None else _CONSTRAINED)
-        return projected_ascent(value_and_gradient, region.project, starts, max_iterations=most)
+        found = projected_ascent(value_and_gradient, region.project, starts, max_iterations=most)
+        if objective.feasibility is None or not objective.feasibility.found or np.all(fixed):
+            return found
+        end = replace(objective, batch=1).follow_edges(region, found.point, ~fixed)
+        every = [found, *found.others]
+        return Found.among(
+            np.array([*(each.point for each in every), end]),
+            np.append([each.value for each in every], objective.value_and_gradient(end[None])[0]),
+        )
 
     def _candidates(
         self, n: int, surface: Surface, region: Region, rng: np.random.Generator
