@@ -41,6 +41,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
+_SAME = 1e-12  # coordinates closer than this may be one value of the user's: they were rounded
 _MOST = 1e300  # violation of one constraint: sums of them stay finite
 
 
@@ -207,6 +208,10 @@ class History:
     def everywhere(self) -> np.ndarray:
         """Return all points, evaluated and pending."""
         return np.concatenate([self.x, self.pending])
+
+    def knows(self, x: np.ndarray) -> bool:
+        """Tell whether x is evaluated or pending already, apart from rounding."""
+        return bool(np.any(np.max(np.abs(self.everywhere - x), axis=1) < _SAME))
 
     def part(self, rows: np.ndarray) -> "History":
         """Return these evaluations alone, by their numbers, with all pending points."""

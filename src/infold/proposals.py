@@ -15,7 +15,7 @@ from infold.space.finite import unknown_point
 from infold.space.fixed import Fixed
 
 _log = logging.getLogger(__name__)
-_DRAWS = 4  # of weights before a known point is replaced by a random one
+_DRAWS = 4  # of weights before the best point that is not known has to do
 
 
 class Model(NamedTuple):
@@ -136,8 +136,8 @@ class Proposer:
     def _with_weights(self, history: History, n: int, first: int, cache: Cache) -> Suggestion:
         """Have the method choose points one by one, each with other weights of the objectives.
 
-        Ends of the front are often corners of the box, which many weights lead to: where a point
-        is known already, further weights are drawn.
+        Ends of the front are often corners of the box, which many weights lead to: where the
+        best point is known already, further weights are drawn.
         """
         points: list[np.ndarray] = []
         proposals: list[Proposal] = []
@@ -148,10 +148,10 @@ class Proposer:
                 draw = objectives.draw_of((*key, *again), history.n_objectives)
                 made = self.method.suggest(objectives.with_draw(history, draw), 1, key, cache)
                 cache = made.cache
-                if not np.any(np.all(np.abs(history.everywhere - made.x[0]) < 1e-9, axis=1)):
+                by, diagnostics = made.proposals[0] if made.proposals else Proposal()
+                if not (diagnostics.get("passed_over") or history.knows(made.x[0])):
                     break
             points.append(made.x[0])
-            by, diagnostics = made.proposals[0] if made.proposals else Proposal()
             proposals.append(Proposal(by, {**diagnostics, "weights": draw.weights.tolist()}))
             history = history.with_pending(points[-1], (proposals[-1],))
         return Suggestion(np.stack(points), tuple(proposals), cache, made.fitted)

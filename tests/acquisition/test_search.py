@@ -166,3 +166,30 @@ def test_box_search_is_as_good_as_lbfgsb_from_the_same_starts():
             )
             as_good += ours.value >= theirs - 1e-3
     assert as_good >= 4
+
+
+def test_points_that_do_not_win_are_kept_with_the_best_first(rng):
+    center = np.array([0.3, 0.8])
+    found = search.projected_ascent(
+        concave(center, np.ones(2)), lambda z: np.clip(z, 0, 1), rng.uniform(size=(6, 2))
+    )
+    values = [other.value for other in found.others]
+    assert len(values) == 11  # where the others arrived, and where all began
+    assert values == sorted(values, reverse=True)
+    assert found.value >= values[0]
+    for other in found.others:
+        assert other.value == pytest.approx(-np.sum((other.point - center) ** 2), abs=1e-12)
+
+
+def test_known_places_are_no_candidates_while_there_are_others(rng):
+    """Those that the surface is fitted to, or all that are given: it may be fitted to a part."""
+    center = np.array([0.0, 0.0])
+    whole = Rounding(np.array([True, True]), np.round)
+    surface = Bumps(center, whole)  # fitted to the best corner
+    objective = Objective(functions.by_name("ei"), surface)
+    cube = Cube(np.ones(2))
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    effort = Search(n_candidates=99, n_starts=3)
+    assert np.sum(effort.maximize(objective, cube, rng).point) == 1.0
+    assert np.sum(effort.maximize(objective, cube, rng, corners[:3]).point) == 2.0
+    assert np.sum(effort.maximize(objective, cube, rng, corners).point) == 0.0

@@ -443,3 +443,44 @@ def test_more_inputs_than_the_full_decoder_can_take_are_an_error_that_says_what_
         Optimizer([(0.0, 1.0)] * 2000, method="mgpc")
     for name in ("full_space", "dmgpc"):
         Optimizer([(0.0, 1.0)] * 2000, method=name)
+
+
+CORNER_SPACES = {
+    "mixed": [Int(0, 9), Categorical(list("rst")), (0.0, 1.0), Float(1e-3, 1.0, log=True)],
+    "continuous": [(0.0, 1.0)] * 3,
+}
+
+
+def corner(x) -> float:
+    """Values that are least where all coordinates are."""
+    return float(sum("rst".index(value) if isinstance(value, str) else value for value in x))
+
+
+@pytest.mark.parametrize("limits", [(), (0.5,)], ids=["free", "constrained"])
+@pytest.mark.parametrize("space", CORNER_SPACES)
+@pytest.mark.parametrize("name", ["auto", "full_space", "rembo", "add", "dmgpc"])
+def test_converged_run_never_proposes_known_points(name, space, limits):
+    """The best point is a corner: the gradient search leads back to it from everywhere."""
+    optimizer = Optimizer(CORNER_SPACES[space], method=cheap(name), n_initial=8, seed=100)
+    for x in optimizer.ask(7):
+        optimizer.tell(x, corner(x), constraints=[x[0] - limit for limit in limits])
+    best = [p.decode(np.zeros(p.width)) for p in optimizer.space.parameters.values()]
+    optimizer.tell(best, corner(best), constraints=[best[0] - limit for limit in limits])
+    for _ in range(6):
+        for x in optimizer.ask(2):
+            optimizer.tell(x, corner(x), constraints=[x[0] - limit for limit in limits])
+    assert not [e for e in optimizer.evaluations if e.proposed_by.endswith("replaced")]
+
+
+def test_where_the_best_point_is_known_the_next_best_is_taken_and_noted():
+    optimizer = Optimizer([(0.0, 1.0)] * 2, method="full_space", n_initial=8, seed=0)
+    for x in optimizer.ask(7):
+        optimizer.tell(x, corner(x))
+    optimizer.tell([0.0, 0.0], 0.0)
+    noted = []
+    for _ in range(10):
+        x = optimizer.ask()
+        optimizer.tell(x, corner(x))
+        noted.append(optimizer.diagnostics.get("passed_over", 0))
+    assert max(noted) >= 1
+    assert len({tuple(e.point) for e in optimizer.evaluations}) == 18

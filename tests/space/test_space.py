@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds
 
 from infold import Bool, Categorical, Float, Int, Space
+from infold.space.finite import unknown_point
+from infold.space.fixed import Fixed
 from infold.space.space import as_points
 
 UNIT = st.floats(min_value=0, max_value=1)
@@ -255,15 +257,19 @@ def test_what_is_written_in_another_type_is_the_same_point():
     assert space.identity({**a, "x": 1e-300}) != space.identity(a)
 
 
-def test_a_known_point_is_replaced_by_a_random_one_and_a_new_one_is_not(rng):
+def test_the_one_point_that_is_not_known_is_found_and_none_where_all_are(rng):
     space = Space.of([Int(0, 3), Bool()])
     points = [[n, b] for n in range(4) for b in (False, True)]
-    unit = space.encode([2, True])
-    assert space.fresh_point(unit, set(), rng) == ([2, True], False)
     known = {space.identity(point) for point in points if point != [1, False]}
-    assert space.fresh_point(unit, known, rng) == ([1, False], True)
+    assert unknown_point(Fixed(space, {}), known, rng) == [1, False]
     known.add(space.identity([1, False]))
-    assert space.fresh_point(unit, known, rng) == ([2, True], False)
+    assert unknown_point(Fixed(space, {}), known, rng) is None
+
+
+def test_a_rare_point_that_random_ones_miss_is_found_too(rng):
+    space = Space.of([Int(0, 9999)])
+    known = {space.identity([n]) for n in range(10_000) if n != 1234}
+    assert unknown_point(Fixed(space, {}), known, rng) == [1234]
 
 
 def test_a_printed_space_is_short():

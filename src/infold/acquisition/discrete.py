@@ -2,9 +2,9 @@
 
 Between discrete values the acquisition function says nothing, and a maximum there, rounded to a
 known point, would be found again and again. So models on the inputs themselves are searched among
-rounded candidates, along continuous coordinates alone (`new_candidates`). Models with features
-decode a point, and rounding moves it away from the features that were searched for. What it is
-worth there, and what others would be, the model can tell: `choose` compares.
+rounded candidates that are new (`new_candidates`), along continuous coordinates alone. Models with
+features decode a point, and rounding moves it away from the features that were searched for. What
+it is worth there, and what others would be, the model can tell: `choose` compares.
 """
 
 from collections.abc import Callable
@@ -25,12 +25,11 @@ def known(x: Float[np.ndarray, "m D"], data: Float[np.ndarray, "n D"]) -> Bool[n
 
 
 def new_candidates(
-    candidates: Float[np.ndarray, "m D"], rounding: Rounding, data: Float[np.ndarray, "n D"]
+    candidates: Float[np.ndarray, "m D"], data: Float[np.ndarray, "n D"]
 ) -> Float[np.ndarray, "k D"]:
-    """Return the candidates rounded, without those among the data unless all are."""
-    rounded = rounding.snap(candidates)
-    new = ~known(rounded, data)
-    return rounded[new] if np.any(new) else rounded
+    """Return the candidates without those among the data, unless all are."""
+    new = ~known(candidates, data)
+    return candidates[new] if np.any(new) else candidates
 
 
 def choose(

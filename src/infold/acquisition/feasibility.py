@@ -28,7 +28,7 @@ from scipy.special import ndtr
 from infold.acquisition.functions import ExpectedImprovement, ProbabilityOfImprovement
 from infold.models.constraints import FittedConstraints
 
-_EDGE = 1e-6  # variance of where an edge is: a sharper one is a cliff that no gradient climbs
+_EDGE = 1e-8  # variance of where an edge is: with 1e-6 the last digits of optima were missed
 
 
 class _Value(NamedTuple):

@@ -99,8 +99,7 @@ class Within(Region):
         return cls(region, where, new if len(new) else anchors)
 
     def project(self, z: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d"]:
-        lower = getattr(self.region, "lower", 0.0)
-        upper = getattr(self.region, "upper", 1.0)
+        lower, upper = limits_of(self.region, 1.0)
         return self.where.moved(self.region.project(z), self.inside, lower, upper)
 
     def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
@@ -113,6 +112,12 @@ class Within(Region):
 
     def describe(self, z: Float[np.ndarray, " d"]) -> dict[str, Any]:
         return self.region.describe(z)
+
+
+def limits_of(region: Region, upper: Any) -> tuple[Any, Any]:
+    """Return lower and upper limits of a region's points; 0 and `upper` where it has none."""
+    inner = region.region if isinstance(region, Within) else region
+    return getattr(inner, "lower", 0.0), getattr(inner, "upper", upper)
 
 
 @runtime_checkable

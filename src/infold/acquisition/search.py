@@ -8,7 +8,7 @@ start; the tests compare with both.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +16,10 @@ from jaxtyping import Bool, Float
 
 from infold import _checks
 from infold.acquisition.discrete import new_candidates
+from infold.acquisition.edges import follow_edges
 from infold.acquisition.feasibility import Feasibility
 from infold.acquisition.functions import Acquisition
-from infold.acquisition.regions import Region, Within
+from infold.acquisition.regions import Region, Within, limits_of
 from infold.acquisition.several import ChebyshevImprovement
 from infold.models.base import Predictions, SmoothSurface, Surface
 
@@ -31,7 +32,7 @@ _SUFFICIENT = 1e-4  # Armijo's constant
 _SHORTEST = 1e-10  # a start that moves by less has converged
 _GAIN = 1e-3  # so has one that gains less in _MEMORY steps: a thousandth of EI, PI or a deviation
 _SIFT_AFTER = 5  # steps after which only the best starts are followed: others do not overtake them
-_CONSTRAINED = 15  # most steps with constraints: later ones creep along their edge, for < 0.001
+_CONSTRAINED = 15  # most steps with constraints: later ones creep along edges, which are followed
 _SEVERAL = 40  # most steps with several objectives: with 15 fronts were clearly worse
 _SIFT_TO = 25  # starts that are followed then
 _ROUNDS = 8  # of random steps where there are no gradients
@@ -43,6 +44,15 @@ class Found(NamedTuple):
 
     point: Float[np.ndarray, " d"]
     value: float
+    others: Sequence["Found"] = ()
+    """Other points of the search, the best first: the best may be known already."""
+
+    @classmethod
+    def among(cls, z: Float[np.ndarray, "m d"], f: Float[np.ndarray, " m"]) -> "Found":
+        """Return the point of the largest value, the first of those that are equal."""
+        order = np.argsort(-np.where(np.isfinite(f), f, -np.inf), kind="stable")
+        best, *others = (cls(z[i], float(f[i])) for i in order)
+        return best._replace(others=[other for other in others if np.isfinite(other.value)])
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,29 @@ class Objective:
         value, in_z = self._improvement(self.surface, z)
         return value + log_p, in_z + gradient
 
+    def follow_edges(
+        self, region: Region, start: Float[np.ndarray, " d"], free: Bool[np.ndarray, " d"]
+    ) -> Float[np.ndarray, " d"]:
+        """Return a point of the region where edges of constraints lead from a start."""
+        assert self.feasibility is not None
+        assert isinstance(self.surface, SmoothSurface)
+        surface = self.surface
+        constraints = self.feasibility.constraints
+
+        def predict(z: np.ndarray) -> tuple[np.ndarray, ...]:
+            return tuple(np.moveaxis(rows, 0, 1) for rows in constraints.predict_with_gradients(z))
+
+        lower, upper = limits_of(region, surface.upper)
+        end = follow_edges(
+            lambda z: tuple(self._improvement(surface, z)),
+            lambda z: tuple(self._in_batches(predict, z)),
+            constraints.limits,
+            start,
+            (np.broadcast_to(lower, start.shape), np.broadcast_to(upper, start.shape)),
+            free,
+        )
+        return region.project(end[None])[0]
+
     def _improvement(
         self, surface: SmoothSurface, z: Float[np.ndarray, "m d"]
     ) -> Sequence[np.ndarray]:
@@ -157,18 +190,35 @@ class Search:
         """Return what is maximized, in batches that suit the number of starts."""
         return Objective(acquisition, surface, min(self.n_starts, _BATCH), feasibility, several)
 
-    def maximize(self, objective: Objective, region: Region, rng: np.random.Generator) -> Found:
-        """Return the best point of the region that was found."""
+    def maximize(
+        self,
+        objective: Objective,
+        region: Region,
+        rng: np.random.Generator,
+        known: Float[np.ndarray, "n d"] | None = None,
+    ) -> Found:
+        """Return the best point of the region that was found, and others.
+
+        Args:
+            objective: what to maximize.
+            region: where.
+            rng: draws candidates.
+            known: places that are not to be proposed, as far as there are others; those that the
+                surface is fitted to where it is None.
+        """
         n = self.n_candidates
         if objective.has_outputs:
             n = max(n // 3, self.n_starts)  # each costs as many predictions as there are outputs
         candidates = self._candidates(n, objective.surface, region, rng)
         rounding = objective.surface.rounding
         if rounding is not None:
-            candidates = new_candidates(candidates, rounding, objective.surface.data)
-            if isinstance(region, Within):
-                allowed = candidates[region.where.contains(candidates)]
-                candidates = np.concatenate([allowed, region.where.sample(self.n_starts, rng)])
+            candidates = rounding.snap(candidates)
+        if not self.keep_best:
+            known = objective.surface.data if known is None else known
+            candidates = new_candidates(candidates, known)
+        if rounding is not None and isinstance(region, Within):
+            allowed = candidates[region.where.contains(candidates)]
+            candidates = np.concatenate([allowed, region.where.sample(self.n_starts, rng)])
         starts = best_starts(objective.value, candidates, self.n_starts)
         return self.climb(objective, region, starts, rng)
 
@@ -183,9 +233,8 @@ class Search:
         rounding = objective.surface.rounding
         fixed = np.zeros(starts.shape[1], dtype=bool) if rounding is None else rounding.coordinates
         if rounding is not None and isinstance(region, Within):
-            values = objective.value(starts)  # no step leads on without a look at all constraints
-            best = int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
-            return Found(starts[best], float(values[best]))
+            # No step leads on without a look at all constraints.
+            return Found.among(starts, objective.value(starts))
         if not isinstance(objective.surface, SmoothSurface):
             return random_ascent(objective.value, region.project, starts, fixed, rng)
         value_and_gradient: ValueAndGradient = objective.value_and_gradient
@@ -194,7 +243,15 @@ class Search:
         most = self.search_iterations
         if objective.has_outputs:
             most = min(most, _SEVERAL if objective.feasibility is None else _CONSTRAINED)
-        return projected_ascent(value_and_gradient, region.project, starts, max_iterations=most)
+        found = projected_ascent(value_and_gradient, region.project, starts, max_iterations=most)
+        if objective.feasibility is None or not objective.feasibility.found or np.all(fixed):
+            return found
+        end = replace(objective, batch=1).follow_edges(region, found.point, ~fixed)
+        every = [found, *found.others]
+        return Found.among(
+            np.array([*(each.point for each in every), end]),
+            np.append([each.value for each in every], objective.value_and_gradient(end[None])[0]),
+        )
 
     def _candidates(
         self, n: int, surface: Surface, region: Region, rng: np.random.Generator
@@ -256,8 +313,8 @@ def random_ascent(
     rng: np.random.Generator,
 ) -> Found:
     """Return the best point that shorter and shorter random steps reach, without gradients."""
-    z = project(starts)
-    f = value(z)
+    first = z = project(starts)
+    f_first = f = value(z)
     for round_ in range(_ROUNDS):
         steps = _REACH * 0.5**round_ * rng.normal(size=z.shape)
         trial = project(z + np.where(fixed, 0.0, steps))
@@ -265,8 +322,7 @@ def random_ascent(
         better = f_trial > f
         z = np.where(better[:, None], trial, z)
         f = np.where(better, f_trial, f)
-    winner = int(np.argmax(np.where(np.isfinite(f), f, -np.inf)))
-    return Found(z[winner], float(f[winner]))
+    return Found.among(np.concatenate([z, first]), np.append(f, f_first))
 
 
 def projected_ascent(
@@ -282,8 +338,9 @@ def projected_ascent(
     Each iteration evaluates all starts that are still followed, once. `first_step` is the length of
     the first step, in units of the cube's side.
     """
-    z = project(starts)
+    first = z = project(starts)
     f, g = value_and_gradient(z)
+    f_first = f
     best_z = z.copy()
     best_f = f.copy()
     kept = np.flatnonzero(np.isfinite(f))  # starts still followed; below are their rows alone
@@ -322,5 +379,4 @@ def projected_ascent(
         improved = f > best_f[kept]
         best_f[kept[improved]] = f[improved]
         best_z[kept[improved]] = z[improved]
-    winner = int(np.argmax(np.where(np.isfinite(best_f), best_f, -np.inf)))
-    return Found(best_z[winner], float(best_f[winner]))
+    return Found.among(np.concatenate([best_z, first]), np.append(best_f, f_first))

@@ -21,6 +21,8 @@ from infold.learning.learned import Learned, NothingToLearn, learn
 from infold.learning.lessons import Lessons
 from infold.methods import Method, RandomSearch
 from infold.space import Space
+from infold.space.finite import unknown_point
+from infold.space.fixed import Fixed
 
 try:
     from optuna.distributions import BaseDistribution
@@ -337,7 +339,10 @@ class InfoldSampler(BaseSampler):
             if suggestion is None:
                 break
             rng = np.random.default_rng([self._seed, trial.number, 1, *own])
-            point, _ = coding.space.fresh_point(suggestion.x[0], seen.known, rng)
+            point = coding.space.decode(suggestion.x[0])
+            if coding.space.identity(point) in seen.known:
+                other = unknown_point(Fixed(coding.space, {}), seen.known, rng)
+                point = point if other is None else other
             assert isinstance(point, dict)
             params = coding.params(point)
             private.announce(study, trial, coding.internal(params))

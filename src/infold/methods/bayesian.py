@@ -8,12 +8,13 @@ in the proposal.
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from infold import _checks
 from infold._precision import float64
@@ -89,6 +90,7 @@ class BayesianOptimization:
         cache = dict(cache or {})
         clock = Stopwatch()
         n_known = len(history.y)
+        whole = history
         place = self.region.at(history)
         history = place.history
         if not isinstance(self.acquisition, ExpectedImprovement):
@@ -108,7 +110,7 @@ class BayesianOptimization:
                     clock = Stopwatch()
                 rng = np.random.default_rng([*key, *fitted.stream, i])
                 x, diagnostics = self._choose(
-                    fitted, constraints, several, history, place, rng, clock
+                    fitted, constraints, several, history, whole, place, rng, clock
                 )
                 forecasts = fitted.forecasts(x)
                 if forecasts:
@@ -118,6 +120,7 @@ class BayesianOptimization:
                 points.append(x)
                 proposals.append(proposal)
                 history = history.with_pending(x, (proposal,))
+                whole = whole.with_pending(x, (proposal,))
         except _TROUBLE as error:
             rest = self._fall_back(error, history, q - len(points), key, cache)
             points += list(rest.x)
@@ -196,11 +199,12 @@ class BayesianOptimization:
         constraints: list[FittedConstraints],
         several: FittedObjectives | None,
         history: History,
+        whole: History,
         place: Place,
         rng: np.random.Generator,
         clock: "Stopwatch",
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Choose one point and describe the choice."""
+        """Choose one point that is not in the whole history, and describe the choice."""
         with clock("condition"):
             fitted = fitted.condition(history)
         regions: list[Region] = []
@@ -222,41 +226,88 @@ class BayesianOptimization:
                 self.search.objective(self.acquisition, surface, feasibility, improvement)
             )
             with clock("search"):
-                found.append(self.search.maximize(objectives[-1], regions[-1], rng))
+                places = whole.everywhere if _over_inputs(surface, history) else None
+                found.append(self.search.maximize(objectives[-1], regions[-1], rng, places))
             if not np.isfinite(found[-1].value):
                 raise FloatingPointError("the acquisition function is not finite at any start")
-        where = history.where
         with clock("decode"):
-            places = [best.point for best in found]
-            x = fitted.decode(places)
-            if not np.all(np.isfinite(x)):
-                raise FloatingPointError("the decoded point is not finite")
-            value = sum(best.value for best in found)
-            if history.rounding is not None and objectives[0].surface.rounding is None:
-
-                def worth(x: np.ndarray) -> np.ndarray:
-                    parts = zip(objectives, fitted.encode(x), strict=True)
-                    worth = sum((objective.value(z) for objective, z in parts), np.zeros(len(x)))
-                    return worth if where is None else np.where(where.contains(x), worth, -np.inf)
-
-                x, value = discrete.choose(x, history, history.rounding, worth, rng)
-                places = [z[0] for z in fitted.encode(x[None])]
-            if where is not None and not where.contains(x[None])[0]:
-                x = where.nearest(x[None])[0]
-                places = [z[0] for z in fitted.encode(x[None])]
-            diagnostics = {"acquisition": float(value)}
-            diagnostics |= _describe(fitted, objectives, regions, places, x)
+            tried: list[_Decoded] = []
+            for best in _by_value(found):
+                tried.append(_decoded(fitted, objectives, best, history, rng))
+                if not whole.knows(tried[-1].x):
+                    break
+            else:
+                tried.append(tried[0])
+            chosen = tried[-1]
+            diagnostics: dict[str, Any] = {"acquisition": float(chosen.value)}
+            diagnostics |= _describe(fitted, objectives, regions, chosen.places, chosen.x)
             if constraints:
-                diagnostics["feasibility"] = _probability(objectives, places)
-        return x, diagnostics
+                diagnostics["feasibility"] = _probability(objectives, chosen.places)
+            if len(tried) > 1:
+                diagnostics["passed_over"] = len(tried) - 1
+        return chosen.x, diagnostics
+
+
+class _Decoded(NamedTuple):
+    """A point that can be evaluated, where it is on each surface, and what it is worth."""
+
+    x: Float[np.ndarray, " D"]
+    places: list[np.ndarray]
+    value: float
+
+
+def _by_value(found: Sequence[Found]) -> Iterator[list[Found]]:
+    """Give the best point of each surface, then others in place of one, the best first."""
+    best = list(found)
+    yield best
+    others = [
+        (other.value - best[i].value, i, other)
+        for i in range(len(best))
+        for other in best[i].others
+    ]
+    for _, i, other in sorted(others, key=lambda each: -each[0]):
+        yield [*best[:i], other, *best[i + 1 :]]
+
+
+def _decoded(
+    fitted: Fitted,
+    objectives: list[Objective],
+    found: list[Found],
+    history: History,
+    rng: np.random.Generator,
+) -> _Decoded:
+    """Return the input that stands for one point on each surface, as it can be evaluated."""
+    where = history.where
+    places = [best.point for best in found]
+    x = fitted.decode(places)
+    if not np.all(np.isfinite(x)):
+        raise FloatingPointError("the decoded point is not finite")
+    value = sum(best.value for best in found)
+    if history.rounding is not None and objectives[0].surface.rounding is None:
+
+        def worth(x: np.ndarray) -> np.ndarray:
+            parts = zip(objectives, fitted.encode(x), strict=True)
+            worth = sum((objective.value(z) for objective, z in parts), np.zeros(len(x)))
+            return worth if where is None else np.where(where.contains(x), worth, -np.inf)
+
+        x, value = discrete.choose(x, history, history.rounding, worth, rng)
+        places = [z[0] for z in fitted.encode(x[None])]
+    if where is not None and not where.contains(x[None])[0]:
+        x = where.nearest(x[None])[0]
+        places = [z[0] for z in fitted.encode(x[None])]
+    return _Decoded(x, places, value)
 
 
 def _within(region: Region, surface: Surface, history: History, rng: np.random.Generator) -> Region:
     """Return what known constraints leave of a region, where it is one of inputs."""
-    over_inputs = np.array_equal(surface.data, history.everywhere)
-    if history.where is None or not over_inputs:
+    if history.where is None or not _over_inputs(surface, history):
         return region
     return Within.of(region, history.where, surface.promising, rng)
+
+
+def _over_inputs(surface: Surface, history: History) -> bool:
+    """Tell whether the places of a surface are the inputs themselves."""
+    return np.array_equal(surface.data, history.everywhere)
 
 
 def _with_values(history: History) -> History:

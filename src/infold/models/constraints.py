@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from infold.gp.outputs import BilogTransform
+from infold.gp.outputs import AsinhTransform
 from infold.models.base import State, Surface
 from infold.models.together import FittedTogether, fit_together
 from infold.record import History
@@ -55,7 +55,7 @@ def fit_constraints(history: History, surface: Surface, state: State) -> FittedC
         state: that of an earlier fit, or empty, or foreign.
     """
     values, mask = _known_values(history)
-    transforms = [BilogTransform.of(c[known]) for c, known in zip(values, mask, strict=True)]
+    transforms = [AsinhTransform.of(c[known]) for c, known in zip(values, mask, strict=True)]
     y = np.stack([t.apply(c) for t, c in zip(transforms, values, strict=True)])
     y = np.where(mask, y, 0.0)
     limits = np.array([transform.limit for transform in transforms])

@@ -1,9 +1,8 @@
 """The user's parameters together, and the unit cube that everything else works in."""
 
 import hashlib
-import itertools
 import tomllib
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ It is a dict where the space was given as one; else an array, or a list where no
 """
 
 _SHOWN = 6  # parameters that a printed space names
-_TRIES = 100  # random points tried in place of a known one; a space that small is exhausted anyway
 
 
 class Space:
@@ -217,26 +215,6 @@ class Space:
         if all(isinstance(parameter, Float) for parameter in self.parameters.values()):
             return np.array(values)
         return values
-
-    def fresh_point(
-        self, unit: np.ndarray, known: Container[bytes], rng: np.random.Generator
-    ) -> tuple[Point, bool]:
-        """Return the point at `unit` (a random one where that is known), and whether it is random.
-
-        Where all the random ones are known too, the space counts as exhausted, and the point at
-        `unit` is returned all the same.
-
-        Args:
-            unit: unit-cube coordinates of the point that is wanted.
-            known: identities of the points that are not to be repeated.
-            rng: source of the random points; not used where the point at `unit` is new.
-        """
-        wanted = self.decode(unit)
-        drawn = (self.decode(rng.uniform(size=len(unit))) for _ in range(_TRIES))
-        for tries, point in enumerate(itertools.chain([wanted], drawn)):
-            if self.identity(point) not in known:
-                return point, tries > 0
-        return wanted, False
 
     @property
     def rounding(self) -> Rounding | None:
