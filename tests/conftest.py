@@ -18,8 +18,8 @@ os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(
     prefix="infold-tests-"
 )  # the command line keeps compiled programs
 
-# Where a shell began the tests with "&" SIGINT is ignored, with nohup SIGHUP, and every program that
-# a test begins and interrupts would inherit that.
+# Where a shell began the tests with "&" SIGINT is ignored, with nohup SIGHUP, and every program
+# that a test begins and interrupts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
