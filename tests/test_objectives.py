@@ -28,16 +28,16 @@ def two(x: np.ndarray) -> list[float]:
 
 
 def test_the_front_matches_brute_force(rng):
-    y = np.round(rng.uniform(size=(60, 3)), 1)  # with ties
+    y = np.round(rng.uniform(size=(130, 3)), 1)  # with ties
     y[7, 1] = np.nan
-    expected = [
-        i != 7
-        and not any(
-            np.all(y[j] <= y[i]) and np.any(y[j] < y[i]) for j in range(60) if j not in (i, 7)
-        )
-        for i in range(60)
+    known = [i for i in range(130) if i != 7]
+    dominated = [
+        any(np.all(y[j] <= y[i]) and np.any(y[j] < y[i]) for j in known) for i in range(130)
     ]
-    assert objectives.non_dominated(y).tolist() == expected
+    known_before = [any(np.all(y[j] <= y[i]) for j in known if j < i) for i in range(130)]
+    kept, enters = objectives.non_dominated(y), objectives.enters_front(y)
+    assert kept.tolist() == [i != 7 and not dominated[i] for i in range(130)]
+    assert enters.tolist() == [i != 7 and not known_before[i] for i in range(130)]
 
 
 @pytest.mark.parametrize("narrow", [True, False])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from infold import _checks
 from infold.gp.outputs import without_outliers
@@ -40,11 +40,34 @@ def non_dominated(y: Float[np.ndarray, "n m"]) -> Bool[np.ndarray, " n"]:
     """
     kept = np.all(np.isfinite(y), axis=1)
     known = np.flatnonzero(kept)
-    for rows in np.array_split(known, len(known) // _AT_ONCE + 1):
-        others = y[known][:, None]
-        dominated = np.all(others <= y[rows], axis=2) & np.any(others < y[rows], axis=2)
-        kept[rows] = ~np.any(dominated, axis=0)
+    for rows in _in_parts(known):
+        no_larger = _no_larger(y[known], y[rows])
+        kept[rows] = ~np.any(no_larger & ~_no_larger(y[rows], y[known]).T, axis=0)
     return kept
+
+
+def enters_front(y: Float[np.ndarray, "n m"]) -> Bool[np.ndarray, " n"]:
+    """Tell which rows no row before is at least as good as; those with NaN are none."""
+    enters = np.all(np.isfinite(y), axis=1)
+    known = np.flatnonzero(enters)
+    for rows in _in_parts(known):
+        before = known[:, None] < rows
+        enters[rows] = ~np.any(before & _no_larger(y[known], y[rows]), axis=0)
+    return enters
+
+
+def _in_parts(rows: Int[np.ndarray, " n"]) -> list[Int[np.ndarray, " k"]]:
+    return np.array_split(rows, len(rows) // _AT_ONCE + 1)
+
+
+def _no_larger(
+    a: Float[np.ndarray, "n m"], b: Float[np.ndarray, "k m"]
+) -> Bool[np.ndarray, "n k"]:
+    """Tell which rows of a are in no column larger than which rows of b."""
+    found = np.ones((len(a), len(b)), dtype=bool)
+    for column, other in zip(a.T, b.T, strict=True):
+        found &= column[:, None] <= other
+    return found
 
 
 class Draw(NamedTuple):

@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from infold import _checks
 from infold.acquisition.regions import Place, Region
 from infold.models.base import Surface
+from infold.objectives import enters_front
 from infold.record import OTHERS, History
 
 _RECENT = 10  # evaluations whose median says what values are usual
@@ -131,7 +132,7 @@ class TrustRegion:
         nearer = self._better(history.violation) & history.succeeded
         nearer &= np.cumsum(feasible) == 0
         if several:
-            return nearer | _enter_front(np.where(feasible[:, None], history.objectives, np.nan))
+            return nearer | enters_front(np.where(feasible[:, None], history.objectives, np.nan))
         return nearer | (self._better(np.where(feasible, history.y, np.nan)) & feasible)
 
     def _better(self, y: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
@@ -158,18 +159,6 @@ class TrustRegion:
         nearest = np.argsort(np.sum(way**2, axis=1), kind="stable")
         count = max(int(np.sum(within)), 2 * history.dimension + 1, _FEWEST)
         return np.sort(nearest[: min(count, self.n_data)])
-
-
-def _enter_front(y: Float[np.ndarray, "n m"]) -> Bool[np.ndarray, " n"]:
-    """Tell which rows none of the rows before is at least as good as; those with NaN are none."""
-    known = np.all(np.isfinite(y), axis=1)
-    front = np.empty((0, y.shape[1]))
-    enters = np.zeros(len(y), dtype=bool)
-    for i in np.flatnonzero(known):
-        enters[i] = not np.any(np.all(front <= y[i], axis=1))
-        if enters[i]:
-            front = np.concatenate([front[np.any(front < y[i], axis=1)], y[i][None]])
-    return enters
 
 
 @dataclass(frozen=True)
