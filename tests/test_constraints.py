@@ -106,6 +106,7 @@ def test_without_a_feasible_point_the_least_violation_is_returned_without_succes
     assert run.message.startswith("no evaluation satisfies all constraints")
     assert run.constraints[0] == min(e.constraints[0] for e in run.evaluations)
     assert run.x[0] < 0.05  # what is searched for is less violation
+    assert repr(run.optimizer).endswith(", no feasible point yet>")
 
 
 def test_values_may_come_from_feasible_points_alone():

@@ -162,6 +162,30 @@ def test_a_run_finds_a_front(tmp_path):
         again.model()
 
 
+def test_printed_runs_count_their_front_and_say_where_nothing_is_feasible():
+    optimizer = Optimizer(BOX, direction=BOTH)
+    assert repr(optimizer).endswith("0 pending>")
+    optimizer.tell([0.1] * 3, [1.0, 2.0])
+    assert repr(optimizer).endswith(", 1 point on the front>")
+    optimizer.tell([0.2] * 3, [2.0, 1.0])
+    assert repr(optimizer).endswith(", 2 points on the front>")
+
+    def printed(*returned) -> list[str]:
+        values = iter(returned)
+        run = infold.minimize(
+            lambda x: next(values), BOX, direction=BOTH, method="random", n_trials=len(returned)
+        )
+        return [repr(run), repr(run.optimizer)]
+
+    result, run = printed([2.0, 2.0])
+    assert "x: 1 point of the front" in result
+    result, run = printed(Outcome([2.0, 2.0], constraints=[1.0]))
+    assert "no point is feasible yet" in result
+    assert run.endswith(", no feasible point yet>")
+    result, run = printed(None)
+    assert "x: None" in result
+
+
 def test_a_direction_turns_its_objective_around():
     flipped = infold.minimize(
         lambda x: [two(x)[0], -two(x)[1]],

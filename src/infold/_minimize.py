@@ -75,7 +75,7 @@ class Result(OptimizeResult):
             "message": self.get("message"),
             "success": self.get("success"),
             "fun": _short(self.get("fun")) if several else self.get("fun"),
-            "x": f"{len(self['x'])} points of the front" if several else _short(self.get("x")),
+            "x": _front_words(self) if several else _short(self.get("x")),
             "nfev": self.get("nfev"),
             "nit": self.get("nit"),
         }
@@ -105,6 +105,14 @@ class Result(OptimizeResult):
 
 
 _SHOWN = 6  # values of a point that a printed result shows
+
+
+def _front_words(result: Result) -> str:
+    """Say how many points the front has; while nothing is feasible there is none."""
+    n = len(result.x)
+    if not np.all(result.constraints <= 0.0) or not np.all(np.isfinite(result.fun)):
+        return f"{_short(result.x[0])}, the least violation: no point is feasible yet"
+    return f"{n} point{'s' * (n != 1)} of the front" if n else "None"
 
 
 def _short(x: Point | None) -> str:

@@ -112,15 +112,23 @@ class Optimizer(RunView):
 
     def __repr__(self) -> str:
         """Say in a line what the run is and how far it has come."""
-        best = "" if self.best is None else f", best value {self.best[1]:.6g}"
-        if self.n_objectives > 1:
-            best = f", {len(self.front)} on the front"
         direction = self.direction if isinstance(self.direction, str) else ", ".join(self.direction)
         return (
             f"<Optimizer: {direction} over {len(self.space.parameters)} parameters with "
             f"{methods.name_of(self.method)}, {len(self)} evaluations, "
-            f"{len(self._record.pending)} pending{best}>"
+            f"{len(self._record.pending)} pending{self._found()}>"
         )
+
+    def _found(self) -> str:
+        """Say what is known of the best point; nothing before there is one."""
+        if self.best_index is None:
+            return ""
+        if not np.any(self.feasible):
+            return ", no feasible point yet"
+        if self.n_objectives > 1:
+            n = len(self.front)
+            return f", {n} point{'s' * (n != 1)} on the front"
+        return f", best value {self.best[1]:.6g}"
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the fitted model behind: it can be fitted again, and need not pickle."""
