@@ -117,7 +117,8 @@ def test_values_may_come_from_feasible_points_alone():
     optimizer = Optimizer(BOX, method=cheap(), seed=0, n_initial=4)
     for x in np.random.default_rng(0).uniform(0.0, 0.45, size=(4, 4)):
         optimizer.tell(x, simulate(x))
-    assert optimizer.best is None
+    assert optimizer.best_index == np.argmin(optimizer.history.constraints)
+    assert np.isnan(optimizer.best[1])
     for _ in range(8):
         x = optimizer.ask()
         assert optimizer.diagnostics["feasibility"] > 0.0
@@ -224,6 +225,76 @@ def test_tables_and_reports_show_constraints(tmp_path):
     assert "best feasible value" in (tmp_path / "page.html").read_text()
 
 
+def without_value(violation: float) -> Outcome:
+    return Outcome(None, constraints=[violation])
+
+
+def test_points_without_a_value_that_violate_a_constraint_end_no_run(capsys, tmp_path):
+    violations = iter([3.0, 1.0, 2.0, 4.0, 5.0])
+    run = infold.minimize(
+        lambda x: without_value(next(violations)),
+        BOX,
+        method="random",
+        n_trials=5,
+        max_failures=2,
+        seed=0,
+        progress=True,
+    )
+    assert run.nit == 5
+    assert run.x is run.x_iters[1]
+    assert np.isnan(run.fun)
+    assert run.constraints.tolist() == [1.0]
+    assert not run.success
+    assert run.message == "no evaluation satisfies all constraints (all 5 evaluations done)"
+    shown = capsys.readouterr()
+    assert "no feasible point yet" in shown.out
+    assert "failed" not in shown.err
+    infold.report.write(run, tmp_path / "page.html")
+    assert "nan" in repr(run)
+    assert "nan" in run._repr_html_()
+
+
+@pytest.mark.parametrize("returned", [[], [-1.0], [np.nan], [-1.0, np.nan]])
+def test_no_value_although_no_constraint_is_violated_is_a_failure(returned):
+    run = infold.minimize(
+        lambda x: Outcome(None, constraints=returned), BOX, n_trials=5, max_failures=2, seed=0
+    )
+    assert run.nit == 2
+    assert "2 failures in a row" in run.message
+    assert ("finite value" in run.message) == (returned != [-1.0, np.nan])
+    assert not run.success
+
+
+def test_values_of_feasible_points_alone_lead_to_the_best_of_them():
+    def simulate(x: np.ndarray) -> Outcome:
+        c = float(np.sum((x - 0.85) ** 2) - 0.01)
+        return Outcome(None if c > 0.0 else float(np.sum(x)), constraints=[c])
+
+    run = infold.minimize(simulate, BOX, method=cheap(), n_trials=18, n_initial=11, seed=0)
+    assert run.success
+    assert np.isnan(run.func_vals[:11]).all()
+    assert run.constraints[0] <= 0.0
+
+
+def test_several_objectives_without_values_have_the_least_violation_for_a_front(tmp_path):
+    violations = iter([3.0, 1.0, 2.0])
+    run = infold.minimize(
+        lambda x: without_value(next(violations)),
+        BOX,
+        direction=["minimize"] * 2,
+        method="random",
+        n_trials=3,
+        max_failures=2,
+    )
+    assert run.x[0] is run.x_iters[1]
+    assert len(run.x) == 1
+    assert run.fun.shape == (1, 2)
+    assert np.isnan(run.fun).all()
+    assert "no point is feasible yet" in repr(run)
+    assert "no evaluation satisfies all constraints" in run._repr_html_()
+    infold.report.write(run, tmp_path / "page.html")
+
+
 def test_points_of_a_batch_differ_while_nothing_is_feasible():
     optimizer = Optimizer(BOX, method=cheap(), seed=0, n_initial=5)
     for x in optimizer.ask(8):
@@ -243,6 +314,7 @@ def test_outcomes_come_back_from_other_processes():
     [
         ("echo {x} -1", "best feasible value", 0),
         ("echo {x} 1", "no feasible point", 1),
+        ("echo nan 1", "no feasible point; the least violation is at", 1),
         ("echo {x} 2 --", "no evaluation succeeded", 1),
     ],
 )

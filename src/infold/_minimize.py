@@ -30,14 +30,14 @@ class Result(OptimizeResult):
     """What `minimize` found: a `scipy.optimize.OptimizeResult`, with the types of its fields."""
 
     x: Any
-    """The best point, as the user writes it; None where no evaluation succeeded.
+    """The best point, as the user writes it; None where nothing is known of any.
 
     Where there are constraints it is the best that satisfies them all, and as long as there is
     none, and `success` is False, the one that violates them least. With several objectives it is
     `pareto_x`.
     """
     fun: Any
-    """Its value; NaN where no evaluation succeeded. With several objectives it is `pareto_f`."""
+    """Its value; NaN where no evaluation returned one. With several objectives it is `pareto_f`."""
     nfev: int
     """Evaluations made by this call."""
     nit: int
@@ -167,7 +167,8 @@ def minimize(
             constraints `infold.Outcome(value, constraints=[...])`, feasible where none is above 0.
             The point is a dict where `bounds` is one, else an array, or a list where not all
             parameters are floats. An exception, NaN or infinity is a failed evaluation: it is kept,
-            and avoided.
+            and avoided. One without a value that violates a constraint is no failure: simulators
+            often return values for feasible points alone.
         bounds: a list of (low, high) pairs, a dict of parameters, a SciPy `Bounds` or a `Space`;
             not needed to resume.
         method: a name from `infold.methods.NAMES`, or a method; default "auto".
@@ -300,7 +301,7 @@ def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
     pareto_x = [optimizer.evaluations[i].point for i in front]
     pareto_f = optimizer.values[front].reshape(len(front), optimizer.n_objectives)
     feasible = bool(np.any(optimizer.feasible))
-    if best is None:
+    if best is None or (not feasible and np.all(np.array(rows[0]) <= 0.0)):
         message = f"no evaluation returned a finite value ({message})"
     elif not feasible:
         message = f"no evaluation satisfies all constraints ({message})"

@@ -248,21 +248,13 @@ class Record:
 
     @property
     def best_index(self) -> int | None:
-        """Number of the best evaluation; None where none succeeded.
+        """Number of the best evaluation; None where nothing is known of any.
 
-        Where there are constraints it is the best feasible one, or else that of least violation;
-        with several objectives the last one of the front.
+        Where there are constraints it is the best feasible one, or else that of least violation,
+        which may have no value; with several objectives the last one of the front.
         """
-        if self.several:
-            front = self.front
-            return front[-1] if front else None
-        values = self.sign * np.array([e.value for e in self.evaluations])
-        if not np.any(np.isfinite(values)):
-            return None
-        if not self.n_constraints:
-            return int(np.nanargmin(values))
-        history = self.history
-        return int(np.argmin(history.merit(history.imputed)))
+        front = self.front
+        return front[-1] if front else None
 
     @property
     def front(self) -> list[int]:
@@ -270,14 +262,14 @@ class Record:
 
         Where there are constraints they are feasible; while none is, the least violation is alone.
         """
-        if not self.several:
-            best = self.best_index
-            return [] if best is None else [best]
+        if not self.several and not self.n_constraints:
+            values = self.sign * self.values
+            return [int(np.nanargmin(values))] if np.any(np.isfinite(values)) else []
         history = self.history
-        if not history.n_succeeded:
+        if not history.n_succeeded and not np.any(np.isfinite(history.constraints)):
             return []
         feasible = history.feasible
-        if not np.any(feasible):
+        if not self.several or not np.any(feasible):
             return [int(np.argmin(history.merit(history.imputed)))]
         rows = np.where(feasible[:, None], history.objectives, np.nan)
         return [int(i) for i in np.flatnonzero(objectives.non_dominated(rows))]

@@ -53,8 +53,9 @@ class RunView:
         """The best point and its value; None before the first evaluation that succeeded.
 
         Where there are constraints it is the best that satisfies them all, and as long as there is
-        none the one that violates them least. With several objectives it is a list, the front:
-        points, each with all its values, that no other point dominates.
+        none the one that violates them least, whose value is NaN where none came with any. With
+        several objectives it is a list, the front: points, each with all its values, that no other
+        point dominates.
         """
         index = self._record.best_index
         if index is None:
@@ -88,6 +89,8 @@ class RunView:
     @property
     def noisy(self) -> bool:
         """Whether the model of the last suggestion takes much of what it sees for noise."""
+        if all(e.failed for e in self._record.evaluations):
+            return False  # what the model saw were violations
         diagnostics = (e.diagnostics for e in reversed(self._record.evaluations))
         noise = next((known["noise"] for known in diagnostics if "noise" in known), None)
         return isinstance(noise, float) and noise >= NEGLIGIBLE_NOISE

@@ -181,7 +181,7 @@ def without_a_feasible_point() -> Optimizer:
     ("make", "tile"),
     [
         (lambda: several(0), "none yet"),
-        (all_failed, "none yet"),
+        (all_failed, "no feasible point yet"),
         (without_a_feasible_point, "no feasible point yet"),
         (lambda: several(1), 1),
         (equal, 4),

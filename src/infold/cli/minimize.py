@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -121,10 +121,7 @@ def minimize_command(
     else:
         several = optimizer.n_objectives > 1
         x, value = optimizer.best[-1] if several else optimizer.best
-        if several:
-            console.print(f"{len(optimizer.front)} points on the front, the last found:")
-        shown = " ".join(f"{number:.6g}" for number in np.atleast_1d(value))
-        console.print(f"{_best_words(optimizer)} {shown} at", highlight=False)
+        console.print(f"{_best_words(optimizer, value)} at", highlight=False)
         settings = x.values() if isinstance(x, dict) else x
         for name, setting in zip(optimizer.space.parameters, settings, strict=True):
             console.print(f"  {name} = {setting!r}", highlight=False, markup=False, soft_wrap=True)
@@ -143,13 +140,17 @@ def _direction(direction: str | None, maximize: bool) -> list[str] | str | None:
     return [word.strip() for word in direction.split(",")]
 
 
-def _best_words(optimizer: "Optimizer") -> str:
-    """Say what the best value is where there are constraints."""
-    if not optimizer.history.n_constraints:
-        return "best value"
-    if np.any(optimizer.feasible):
-        return "best feasible value"
-    return "no feasible point; the least violation has the value"
+def _best_words(optimizer: "Optimizer", value: Any) -> str:
+    """Say what the best value is, or that of the last point of the front."""
+    shown = " ".join(f"{number:.6g}" for number in np.atleast_1d(value))
+    if not np.any(optimizer.feasible):
+        has = f" has the value {shown}," if np.all(np.isfinite(value)) else " is"
+        return f"no feasible point; the least violation{has}"
+    best = "best feasible value" if optimizer.history.n_constraints else "best value"
+    if optimizer.n_objectives > 1:
+        n = len(optimizer.front)
+        best = f"{n} point{'s' * (n != 1)} on the front, the last found:\n{best}"
+    return f"{best} {shown}"
 
 
 def _say_noise(optimizer: "Optimizer") -> None:

@@ -83,20 +83,23 @@ class RunProgress:
     def update(self, result: "Result") -> None:
         """Show the state after one more evaluation."""
         self._seconds = [*self._seconds[-19:], result.optimizer.ask_seconds]
-        best = "no value yet"
-        if result.optimizer.n_objectives > 1:
-            best = f"front of {len(result.pareto_x)}" if len(result.pareto_x) else best
-            if len(result.pareto_x) and not np.any(result.optimizer.feasible):
-                best = "no feasible point yet"
-        elif np.isfinite(result.fun):
-            best = f"best {result.fun:.5g}"
-            if len(result.constraints):
-                known = np.any(result.optimizer.feasible)
-                best = f"best feasible {result.fun:.5g}" if known else "no feasible point yet"
-            if self._minimum is not None and not len(result.constraints):
-                best += f"  regret {result.fun - self._minimum:.3g}"
         speed = f"{np.median(self._seconds):.2f} s per suggestion"
-        self._progress.update(self._task, completed=len(result.func_vals), best=best, speed=speed)
+        self._progress.update(
+            self._task, completed=len(result.func_vals), best=self._best(result), speed=speed
+        )
+
+    def _best(self, result: "Result") -> str:
+        """Return what is known of the best point, in words."""
+        if not len(result.pareto_x):
+            return "no value yet"
+        if not np.any(result.optimizer.feasible):
+            return "no feasible point yet"
+        if result.optimizer.n_objectives > 1:
+            return f"front of {len(result.pareto_x)}"
+        if len(result.constraints):
+            return f"best feasible {result.fun:.5g}"
+        regret = "" if self._minimum is None else f"  regret {result.fun - self._minimum:.3g}"
+        return f"best {result.fun:.5g}{regret}"
 
 
 class _Doing(ProgressColumn):

@@ -99,10 +99,10 @@ class Subject:
 
     @property
     def best(self) -> int | None:
-        """Number of the best evaluation, from 0; None where none succeeded.
+        """Number of the best evaluation, from 0; None where nothing is known of any.
 
-        Where there are constraints it is the best feasible one, or else that of least violation;
-        with several objectives one of the front.
+        Where there are constraints it is the best feasible one, or else that of least violation,
+        which may have no value; with several objectives one of the front.
         """
         return self._optimizer.best_index
 
@@ -198,8 +198,8 @@ class Subject:
 
     @cached_property
     def _fitted(self) -> "tuple[ModelView | None, str, Any]":
-        if self.best is None:
-            return None, "There is no model: no evaluation succeeded.", None
+        if not np.any(self.succeeded):
+            return None, "There is no model: no evaluation returned a value.", None
         if self.n_objectives > 1:
             return None, "Each objective has a model of its own.", None
         optimizer = self._optimizer

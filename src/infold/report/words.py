@@ -94,8 +94,8 @@ def front_note(subject: Subject) -> str:
     """Return what the marks of the front are."""
     if not np.any(subject.feasible):
         return (
-            "Open circles violate a constraint: there is no front yet. The table has the point "
-            "that violates constraints least."
+            "There is no front yet: no point is feasible. Open circles violate a constraint; the "
+            "table has the point that violates constraints least."
         )
     note = (
         "A point is on the front where no other is at least as good in every objective and better "

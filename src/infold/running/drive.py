@@ -118,7 +118,7 @@ def drive(
             for future in pool.wait(in_flight):
                 x = in_flight.pop(future)
                 outcome = future.result()
-                if outcome.value is None and interruption.asked:
+                if _failed(outcome) and interruption.asked:
                     ended = reason_to_stop()
                     continue  # the signal may be to blame: the point stays pending
                 seconds = max(0.0, outcome.seconds)  # the objective may have set the clock
@@ -164,6 +164,11 @@ def check_arguments(
     check_workers(workers, n_parallel, timeout)
 
 
+def _failed(outcome: Outcome) -> bool:
+    """Tell whether an evaluation failed; one that violates a constraint need have no value."""
+    return outcome.value is None and not any(c > 0.0 for c in getattr(outcome, "constraints", ()))
+
+
 def _text(outcome: Outcome) -> str | None:
     """Return what is kept of an error: what went wrong, then where."""
     trace = getattr(outcome, "trace", None)
@@ -185,7 +190,7 @@ class _Failures:
 
     def count(self, outcome: Outcome, n_evaluations: int) -> None:
         """Count an evaluation; say what went wrong, and where if it is the first time."""
-        if outcome.value is not None:
+        if not _failed(outcome):
             self._in_a_row = 0
             return
         self._in_all += 1

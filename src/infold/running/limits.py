@@ -13,7 +13,7 @@ class Limits:
     """What ends a run before all its evaluations are done."""
 
     max_failures: int = 10
-    """Number of failed evaluations in a row."""
+    """Number of failed evaluations in a row; those that violate a constraint are none."""
     max_seconds: float | None = None
     """Seconds after which no further evaluation begins; those under way are finished."""
     target: float | None = None

@@ -98,7 +98,7 @@ function showFront() {
   }));
   if (DATA.directions.length > 2) at("tools-front").append(across, up);
   if (f.kinds.some(kind => kind !== "failed")) place("chart-front", 470, again);
-  else at("chart-front").textContent = "All evaluations failed.";
+  else at("chart-front").textContent = "No evaluation returned values.";
 }
 
 function showVolume() {

@@ -70,9 +70,10 @@ def best_point(subject: Subject) -> BestPoint | None:
 
 
 def best_tenth(subject: Subject) -> BestTenth | None:
-    """Return the best tenth, or the front; None where no evaluation succeeded."""
+    """Return the best tenth, or the front; None where no evaluation returned a value."""
     found = front(subject)
     chosen = _best(subject) if found is None else found.evaluations
+    chosen = chosen[subject.succeeded[chosen]]
     if not len(chosen):
         return None
     names = subject.ranked
