@@ -145,6 +145,40 @@ def test_the_number_of_constraints_may_not_change():
         plain.tell(np.ones(4), 1.0, constraints=[0.1])
 
 
+@pytest.mark.parametrize("workers", [1, map])
+def test_another_number_of_constraints_is_a_failed_evaluation_of_the_run(workers):
+    counts = iter([1, 1, 2, 1, 0, 1])
+    run = infold.minimize(
+        lambda x: Outcome(1.0, constraints=[0.1] * next(counts)),
+        BOX,
+        method="random",
+        n_trials=6,
+        workers=workers,
+        seed=0,
+    )
+    failed = {i: e.error for i, e in enumerate(run.evaluations) if e.failed}
+    assert failed == {
+        2: "ValueError: constraints has 2 values: expected 1, as in the evaluations before",
+        4: "ValueError: constraints has 0 values: expected 1, as in the evaluations before",
+    }
+    assert not run.optimizer.pending
+
+
+def test_another_number_of_constraints_is_raised_where_errors_are(tmp_path):
+    counts = iter([1, 2])
+    path = tmp_path / "run.json"
+    with pytest.raises(ValueError, match="constraints has 2 values: expected 1"):
+        infold.minimize(
+            lambda x: Outcome(1.0, constraints=[0.1] * next(counts)),
+            BOX,
+            n_trials=3,
+            on_error="raise",
+            checkpoint=path,
+        )
+    kept = Optimizer.load(path)
+    assert (len(kept), len(kept.pending)) == (1, 1)
+
+
 @pytest.mark.parametrize("unknown", [None, np.nan, np.inf, -np.inf])
 def test_an_unknown_constraint_is_not_satisfied(unknown):
     optimizer = Optimizer(BOX)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from infold import _checks
 from infold._minimize import Callback, Result, how_it_ended, result_of
-from infold.evaluation.outcome import Outcome
+from infold.evaluation.outcome import Outcome, failure
 from infold.evaluation.workers import check_workers, open_workers
 from infold.optimizer import Optimizer
 from infold.running.callbacks import checked_callback
@@ -121,14 +121,13 @@ def drive(
                 if _failed(outcome) and interruption.asked:
                     ended = reason_to_stop()
                     continue  # the signal may be to blame: the point stays pending
-                seconds = max(0.0, outcome.seconds)  # the objective may have set the clock
-                optimizer.tell(
-                    x,
-                    outcome.value,
-                    constraints=getattr(outcome, "constraints", ()),
-                    seconds=seconds,
-                    error=_text(outcome),
-                )
+                try:
+                    _tell(optimizer, x, outcome)
+                except ValueError as error:  # another number of constraints than before
+                    if not catch:
+                        raise
+                    outcome = failure(error, outcome.seconds)._replace(trace=None)
+                    _tell(optimizer, x, outcome)
                 if not kept.save():
                     ended = ended or f"stopped after {len(optimizer)} evaluations"
                 failures.count(outcome, len(optimizer))
@@ -162,6 +161,17 @@ def check_arguments(
     _checks.at_least("n_trials", n_trials, 1)
     _checks.one_of("on_error", on_error, ON_ERROR)
     check_workers(workers, n_parallel, timeout)
+
+
+def _tell(optimizer: Optimizer, x: Point, outcome: Outcome) -> None:
+    """Tell what came of an evaluation, or raise ValueError where it does not fit the others."""
+    optimizer.tell(
+        x,
+        outcome.value,
+        constraints=getattr(outcome, "constraints", ()),
+        seconds=max(0.0, outcome.seconds),  # the objective may have set the clock
+        error=_text(outcome),
+    )
 
 
 def _failed(outcome: Outcome) -> bool:
