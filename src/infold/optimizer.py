@@ -345,9 +345,11 @@ class Optimizer(RunView):
         return cls.restore(contents, method=method, where=where)
 
     @classmethod
-    def from_text(cls, text: str, *, method: Method | None = None) -> "Optimizer":
-        """Return the run that `to_text` returned; `method` as in `load`."""
-        return cls.restore(runfile.parse(text, "the text"), method=method)
+    def from_text(
+        cls, text: str, *, method: Method | None = None, where: object = None
+    ) -> "Optimizer":
+        """Return the run that `to_text` returned; `method` and `where` as in `load`."""
+        return cls.restore(runfile.parse(text, "the text"), method=method, where=where)
 
     @classmethod
     def restore(

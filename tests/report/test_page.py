@@ -8,6 +8,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from scipy.optimize import LinearConstraint, NonlinearConstraint
 from tests.report.runs import cheap, mixed, told
 from typer.testing import CliRunner
 
@@ -17,6 +18,7 @@ from infold.cli import app
 from infold.report.contents import page_data
 from infold.report.page import page
 from infold.report.subject import Subject, subject_of
+from infold.report.watching import Watcher
 from infold.running.checkpoint import open_run
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 $& ${x} {{y}}"
@@ -174,6 +176,30 @@ def test_a_method_that_is_not_infolds_own_lends_its_evaluations(tmp_path):
     fields = {**json.loads(head), "method": {"own": "Mine"}}
     path.write_text(f"{json.dumps(fields)}\n{rest}")
     assert "fitted for this report" in subject_of(path).model_note
+
+
+@pytest.mark.parametrize("name", ["full_space", "random"])
+def test_a_run_with_a_function_for_a_constraint_has_the_page_of_its_file(name, tmp_path):
+    path = tmp_path / "run.json"
+    where = NonlinearConstraint(lambda x: x[0] + x[1], 0.5, math.inf)
+    run = infold.minimize(
+        lambda x: float(sum(x)),
+        [(0.0, 1.0)] * 5,
+        where=[where, LinearConstraint([0.0, 0.0, 1.0, 0.0, 0.0], 0.1, 1.0)],
+        method=cheap(name),
+        n_initial=10,
+        n_trials=12,
+        checkpoint=path,
+        seed=0,
+    )
+    made = page_data(subject_of(path))
+    assert made == page_data(subject_of(run))
+    assert len(made["points"]) == 12
+    out = tmp_path / "page.html"
+    for options in ([], ["--method", "random"]):
+        result = CliRunner().invoke(app, ["report", str(path), "-o", str(out), *options])
+        assert result.exit_code == 0
+    assert "<title>run" in Watcher(path).page()
 
 
 def test_only_pages_are_overwritten(tmp_path):

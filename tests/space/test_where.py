@@ -176,6 +176,8 @@ def test_run_files_hold_linear_constraints_and_ask_for_functions(tmp_path):
         Optimizer.load(path)
     loaded = Optimizer.load(path, where=[PLANE, BALL])
     np.testing.assert_array_equal(loaded.ask(), optimizer.ask())
+    again = Optimizer.from_text(loaded.to_text(), where=[PLANE, BALL])
+    np.testing.assert_array_equal(again.ask(), optimizer.ask())
 
 
 def test_fixed_values_that_leave_no_point_are_an_error():

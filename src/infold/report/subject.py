@@ -285,6 +285,9 @@ def subject_of(run: Any, *, method: str | None = None) -> Subject:
 def _from_file(path: Path, method: str | None) -> Subject:
     """Return the run in a file. A method that is not infold's own lends its name only."""
     contents = runfile.read(path)
+    # Functions that say which points are allowed are in no file. They are needed for suggestions,
+    # and a report makes none.
+    contents["space"].n_lost = 0
     own = contents["method"].get("own")
     if own is None:
         return _with_model_of(Optimizer.restore(contents), method, path.stem)
