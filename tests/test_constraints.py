@@ -224,6 +224,28 @@ def test_values_that_are_known_may_be_outcomes():
     assert run.optimizer.feasible[:2].tolist() == [False, True]
 
 
+def test_one_known_point_has_one_outcome():
+    run = infold.minimize(
+        corner, BOX, x0=[0.1] * 4, y0=Outcome(0.4, constraints=[0.7]), n_trials=1, seed=0
+    )
+    assert run.constraints.tolist() == [0.7]
+    assert run.nfev == 0
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (Outcome("a", constraints=[0.1]), r"y0\[1\]: the value = 'a'"),
+        (Outcome(0.2, constraints=["a"]), r"y0\[1\]: constraints\[0\] = 'a'"),
+        (Outcome(0.2, constraints=[0.1, 0.2]), r"y0\[1\]: constraints has 2 values: expected 1"),
+    ],
+)
+def test_an_outcome_that_is_wrong_is_named_by_its_place(second, message):
+    y0 = [Outcome(0.1, constraints=[0.4]), second]
+    with pytest.raises(ValueError, match=message):
+        infold.minimize(corner, BOX, x0=[[0.1] * 4, [0.2] * 4], y0=y0, n_trials=3)
+
+
 def test_a_program_prints_its_constraints_after_the_value():
     assert Command("echo 1.5 -0.5 2")({"x": 1}).constraints == (-0.5, 2.0)
     failed = Command("echo nan 3")({"x": 1})

@@ -186,6 +186,27 @@ def test_printed_runs_count_their_front_and_say_where_nothing_is_feasible():
     assert "x: None" in result
 
 
+@pytest.mark.parametrize(
+    "y0", [[1.0, 2.0], np.array([1.0, 2.0]), [[1.0, 2.0]], [(1, 2)], Outcome([1.0, 2.0])]
+)
+def test_one_known_point_has_one_list_of_values(y0):
+    run = infold.minimize(two, BOX, direction=BOTH, x0=[0.1] * 3, y0=y0, n_trials=1)
+    assert run.pareto_f.tolist() == [[1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("x0", "y0", "message"),
+    [
+        ([[0.1] * 3, [0.2] * 3], [[1.0, 2.0], [0.2]], r"y0\[1\] = \[0.2\]: expected 2 numbers"),
+        ([0.1] * 3, [1.0, 2.0, 3.0], r"y0\[0\] = \[1.0, 2.0, 3.0\]: expected 2 numbers"),
+        ([[0.1] * 3, [0.2] * 3], [[1.0, 2.0]], r"expected 2 values for each of the 2 points"),
+    ],
+)
+def test_known_values_that_are_wrong_are_named_by_their_place(x0, y0, message):
+    with pytest.raises(ValueError, match=message):
+        infold.minimize(two, BOX, direction=BOTH, x0=x0, y0=y0, n_trials=3)
+
+
 def test_a_direction_turns_its_objective_around():
     flipped = infold.minimize(
         lambda x: [two(x)[0], -two(x)[1]],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from infold import _checks
+from infold import _checks, objectives
 from infold.evaluation.outcome import Outcome
 from infold.methods import Method
 from infold.optimizer import Optimizer
@@ -146,7 +146,7 @@ def minimize(
     direction: str | Sequence[str] | None = None,
     where: object = None,
     x0: Sequence | np.ndarray | None = None,
-    y0: Sequence[float] | np.ndarray | None = None,
+    y0: Any = None,
     earlier: Any = None,
     workers: Any = 1,
     n_parallel: int | None = None,
@@ -187,7 +187,8 @@ def minimize(
             no point that violates them is evaluated. (Those that only `fun` can tell are values of
             its `Outcome`.)
         x0: points to evaluate first, or points that have been evaluated where `y0` is given.
-        y0: values at `x0` that the caller already has, or outcomes.
+        y0: values at `x0` that the caller already has, or outcomes; lists of values where there
+            are several objectives.
         earlier: runs of the same family that were made before, so that this one begins with what
             they teach: run files, results, Optuna studies, arrays and more, one or a list; see
             `infold.learn`, whose result and file it takes as well. The checkpoint holds what was
@@ -347,19 +348,32 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
             if violated:
                 raise ValueError(f"x0[{i}] = {_checks.shown(x)}: it violates {violated}")
         return [x for x, is_new in zip(points, new, strict=True) if is_new]
-    is_list = isinstance(y0, Iterable) and getattr(y0, "ndim", 1) > 0
-    values = list(y0) if is_list else [y0]  # type: ignore[call-overload]
-    if len(values) != len(points):
-        raise ValueError(
-            f"y0 has shape ({len(values)},): "
-            f"expected one value for each of the {len(points)} points of x0"
-        )
-    several = optimizer.n_objectives > 1
-    numbers = [
-        y if isinstance(y, Outcome) or several else _checks.value_of(y, f"y0[{i}]")
-        for i, y in enumerate(values)
-    ]
-    for x, y, is_new in zip(points, numbers, new, strict=True):
+    values = _known_values(y0, len(points), optimizer.n_objectives)
+    for i, (x, y, is_new) in enumerate(zip(points, values, new, strict=True)):
         if is_new:
-            optimizer.tell(x, y)
+            try:
+                optimizer.tell(x, y)
+            except ValueError as error:
+                raise ValueError(f"y0[{i}]: {error}") from error
     return []
+
+
+def _known_values(y0: object, n_points: int, n_objectives: int) -> list:
+    """Return what the caller gave for each point of `x0`; numbers are checked, outcomes not yet."""
+    is_list = isinstance(y0, Iterable) and getattr(y0, "ndim", 1) > 0
+    values = list(y0) if is_list and not isinstance(y0, Outcome) else [y0]  # type: ignore[call-overload]
+    several = n_objectives > 1
+    are_numbers = all(y is None or _checks.is_number(y) for y in values)
+    if several and n_points == 1 and len(values) > 1 and are_numbers:
+        values = [values]
+    if len(values) != n_points:
+        raise ValueError(
+            f"y0 has shape ({len(values)},): expected {n_objectives if several else 'one'} "
+            f"value{'s' * several} for each of the {n_points} points of x0"
+        )
+    for i, y in enumerate(values):
+        if several and not isinstance(y, Outcome):
+            objectives.values_of(y, n_objectives, f"y0[{i}]")
+        elif not isinstance(y, Outcome):
+            _checks.value_of(y, f"y0[{i}]")
+    return values
