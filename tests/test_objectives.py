@@ -277,6 +277,21 @@ def test_a_target_goes_with_one_objective_and_patience_watches_the_front():
     assert len(run.x_iters) == 4
 
 
+def test_patience_ends_a_run_that_repeats_equal_points_of_the_front():
+    values = iter([[2.0, 1.0], [1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [1.0, 2.0], [0.0, 0.0]])
+    run = infold.minimize(
+        lambda x: next(values), BOX, direction=BOTH, method="random", patience=3, n_trials=6
+    )
+    assert len(run.x_iters) == 5
+    assert "patience" in run.message
+
+
+@pytest.mark.parametrize("returned", [(1.0, 2.0), [1.0, 2.0], np.ones(2)])
+def test_several_values_without_directions_are_said_to_need_them(returned):
+    assert "direction=['minimize', ...]" in Guarded(lambda x: returned)(0).error
+    assert "direction" not in Guarded(lambda x: "a")(0).error
+
+
 def test_a_program_prints_values_and_then_constraints():
     programs = Programs(Command("echo 1 2 -3"), 1, n_objectives=2)
     (done,) = programs.wait([programs.submit({"x": 1})])

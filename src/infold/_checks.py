@@ -122,6 +122,14 @@ def value_of(y: Any, name: str = "y") -> float:
         y: what the objective gave, or the user told.
         name: what errors call it.
     """
+    otherwise = "None for a failed evaluation"
+    if isinstance(y, list | tuple | np.ndarray):
+        otherwise += "; several objectives need a direction for each, direction=['minimize', ...]"
+    return _number(y, name, otherwise)
+
+
+def _number(y: Any, name: str, otherwise: str) -> float:
+    """Return a real number as a float; NaN where it is None, NaN or infinite."""
     if y is None:
         return math.nan
     number = _only_element(y)
@@ -132,13 +140,10 @@ def value_of(y: Any, name: str = "y") -> float:
         value = float(number)
     except OverflowError:
         raise ValueError(
-            f"{name} = {shown(y)}: expected a number of at most 1.8e308, or None for a failed "
-            "evaluation"
+            f"{name} = {shown(y)}: expected a number of at most 1.8e308, or {otherwise}"
         ) from None
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} = {shown(y)}: expected a number, or None for a failed evaluation"
-        ) from None
+        raise ValueError(f"{name} = {shown(y)}: expected a number, or {otherwise}") from None
     return value if math.isfinite(value) else math.nan
 
 
@@ -154,7 +159,8 @@ def constraints_of(values: Any, name: str = "constraints") -> tuple[float, ...]:
     several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
     if not several or getattr(values, "ndim", 1) == 0:
         values = [values]
-    return tuple(value_of(value, f"{name}[{i}]") for i, value in enumerate(values))
+    otherwise = "None or NaN where it is not known"
+    return tuple(_number(value, f"{name}[{i}]", otherwise) for i, value in enumerate(values))
 
 
 def _only_element(y: Any) -> Any:

@@ -48,6 +48,7 @@ def test_value_is_read_whatever_bytes_surround_it(output):
         (r"sh -c 'printf \\377 >&2; exit 3'", "sh ended with status 3: \ufffd"),
         ("true", "true printed nothing: expected a number on the last line"),
         ("echo many", "the last line of echo is 'many': expected a number"),
+        ("echo 0.8, -0.1", "with spaces between them and no commas"),
         ("echo nan", "the value is nan"),
     ],
 )

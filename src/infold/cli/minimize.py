@@ -28,7 +28,12 @@ def minimize_command(
     ] = None,
     space: Annotated[Path | None, typer.Option(help="TOML file with the parameters.")] = None,
     command: Annotated[
-        str | None, typer.Option(help="Instead of a function: a program, './simulate {x1} {x2}'.")
+        str | None,
+        typer.Option(
+            help="Instead of a function: a program, './simulate {x1} {x2}'. It prints the value on "
+            "its last line, or one for each --direction, and after them the constraints, satisfied "
+            "where at most 0, with spaces between."
+        ),
     ] = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds per evaluation; a longer one has failed.")

@@ -125,7 +125,8 @@ def values_of(program: str, status: int, output: str, errors: str) -> list[float
     try:
         return [float(word) for word in lines[-1].split()]
     except ValueError:
+        hint = ", with spaces between them and no commas" if "," in lines[-1] else ""
         raise RuntimeError(
             f"the last line of {program} is {lines[-1]!r:.200}: expected a number, "
-            "with those of constraints after it"
+            f"with those of constraints after it{hint}"
         ) from None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from infold import _checks
+from infold import _checks, objectives
 from infold.optimizer import Optimizer
 
 
@@ -61,6 +61,14 @@ def _minimizes(optimizer: Optimizer) -> bool:
 
 
 def _evaluations_since_best(optimizer: Optimizer) -> int:
-    """Return how many evaluations came after the best; 0 where none has succeeded."""
+    """Return how many evaluations came after the best, or the last that made the front better.
+
+    That is 0 where nothing is known of any.
+    """
     best = optimizer.best_index
+    feasible = optimizer.feasible
+    if optimizer.n_objectives > 1 and np.any(feasible):
+        losses = np.where(feasible[:, None], optimizer.history.objectives, np.nan)
+        # Points that equal one of the front are on it too, and make it no better.
+        best = int(np.flatnonzero(objectives.enters_front(losses))[-1])
     return 0 if best is None else len(optimizer) - 1 - best
