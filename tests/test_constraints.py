@@ -153,6 +153,17 @@ def test_an_unknown_constraint_is_not_satisfied(unknown):
     np.testing.assert_array_equal(again.history.constraints, optimizer.history.constraints)
 
 
+def test_an_unknown_constraint_does_not_draw_the_search_in():
+    def simulate(x: np.ndarray) -> Outcome:
+        c = np.nan if x[0] < 0.3 else 0.5 - x[1]
+        return Outcome(float(np.sum(x)), constraints=[c, 0.2 - x[0]])
+
+    run = infold.minimize(simulate, BOX[:2], method=cheap(), n_trials=20, seed=0)
+    unknown = [np.isnan(e.constraints[0]) for e in run.evaluations[10:]]
+    assert sum(unknown) <= 5
+    assert run.fun < 0.9  # the best is 0.8
+
+
 @pytest.mark.parametrize(
     ("constraints", "message"),
     [("ab", r"constraints\[0\] = 'ab'"), ([1.0, "b"], r"constraints\[1\] = 'b'"), ({1j}, "1j")],

@@ -60,9 +60,7 @@ def _in_parts(rows: Int[np.ndarray, " n"]) -> list[Int[np.ndarray, " k"]]:
     return np.array_split(rows, len(rows) // _AT_ONCE + 1)
 
 
-def _no_larger(
-    a: Float[np.ndarray, "n m"], b: Float[np.ndarray, "k m"]
-) -> Bool[np.ndarray, "n k"]:
+def _no_larger(a: Float[np.ndarray, "n m"], b: Float[np.ndarray, "k m"]) -> Bool[np.ndarray, "n k"]:
     """Tell which rows of a are in no column larger than which rows of b."""
     found = np.ones((len(a), len(b)), dtype=bool)
     for column, other in zip(a.T, b.T, strict=True):
