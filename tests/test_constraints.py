@@ -166,11 +166,29 @@ def test_an_unknown_constraint_does_not_draw_the_search_in():
 
 @pytest.mark.parametrize(
     ("constraints", "message"),
-    [("ab", r"constraints\[0\] = 'ab'"), ([1.0, "b"], r"constraints\[1\] = 'b'"), ({1j}, "1j")],
+    [
+        ("ab", r"constraints\[0\] = 'ab'"),
+        ([1.0, "b"], r"constraints\[1\] = 'b'"),
+        ({1.0, 2.0}, r"constraints = \{1.0, 2.0\}: expected a list"),
+        ({0: 1.0}, r"constraints = \{0: 1.0\}: expected a list"),
+        (True, r"constraints\[0\] = True: expected a number that is at most 0"),
+        ([1.0, np.bool_(False)], r"constraints\[1\] = .*False.*: expected a number"),
+        (np.array([True]), r"constraints\[0\] = .*True.*: expected a number"),
+        ([np.array(True)], r"constraints\[0\] = .*True.*: expected a number"),
+    ],
 )
 def test_what_is_no_number_is_refused(constraints, message):
     with pytest.raises(ValueError, match=message):
         Optimizer(BOX).tell(np.zeros(4), 1.0, constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    "constraints", [(1, -2), [np.int64(1), np.float32(-2)], np.array([1, -2]), iter([1.0, -2.0])]
+)
+def test_sequences_of_numbers_are_constraints(constraints):
+    optimizer = Optimizer(BOX)
+    optimizer.tell(np.zeros(4), 1.0, constraints=constraints)
+    assert optimizer.evaluations[0].constraints == (1.0, -2.0)
 
 
 def test_an_outcome_is_checked_where_it_is_made():
