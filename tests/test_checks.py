@@ -20,6 +20,7 @@ BAD_VALUES = [
     np.complex64(1),
     np.clongdouble(1),
     np.array([1j]),
+    {1.5},
     np.array([1.0, 2.0]),
     np.array([]),
     np.array(["1.5"]),

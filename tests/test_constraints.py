@@ -189,17 +189,42 @@ def test_an_unknown_constraint_is_not_satisfied(unknown):
     np.testing.assert_array_equal(again.history.constraints, optimizer.history.constraints)
 
 
+def test_an_unknown_constraint_does_not_draw_the_search_in():
+    def simulate(x: np.ndarray) -> Outcome:
+        c = np.nan if x[0] < 0.3 else 0.5 - x[1]
+        return Outcome(float(np.sum(x)), constraints=[c, 0.2 - x[0]])
+
+    run = infold.minimize(simulate, BOX[:2], method=cheap(), n_trials=20, seed=0)
+    unknown = [np.isnan(e.constraints[0]) for e in run.evaluations[10:]]
+    assert sum(unknown) <= 5
+    assert run.fun < 0.9  # the best is 0.8
+
+
 @pytest.mark.parametrize(
     ("constraints", "message"),
     [
         ("ab", r"constraints\[0\] = 'ab'"),
         ([1.0, "b"], r"constraints\[1\] = 'b': expected a number, or None or NaN where it is not"),
-        ({1j}, "1j"),
+        ({1.0, 2.0}, r"constraints = \{1.0, 2.0\}: expected a list"),
+        ({0: 1.0}, r"constraints = \{0: 1.0\}: expected a list"),
+        (True, r"constraints\[0\] = True: expected a number that is at most 0"),
+        ([1.0, np.bool_(False)], r"constraints\[1\] = .*False.*: expected a number"),
+        (np.array([True]), r"constraints\[0\] = .*True.*: expected a number"),
+        ([np.array(True)], r"constraints\[0\] = .*True.*: expected a number"),
     ],
 )
 def test_what_is_no_number_is_refused(constraints, message):
     with pytest.raises(ValueError, match=message):
         Optimizer(BOX).tell(np.zeros(4), 1.0, constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    "constraints", [(1, -2), [np.int64(1), np.float32(-2)], np.array([1, -2]), iter([1.0, -2.0])]
+)
+def test_sequences_of_numbers_are_constraints(constraints):
+    optimizer = Optimizer(BOX)
+    optimizer.tell(np.zeros(4), 1.0, constraints=constraints)
+    assert optimizer.evaluations[0].constraints == (1.0, -2.0)
 
 
 def test_an_outcome_is_checked_where_it_is_made():

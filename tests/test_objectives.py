@@ -113,6 +113,35 @@ def test_hypervolume_matches_counting_cells(rng):
     assert infold.hypervolume(y * [1, -1, 1], [6.0, -6.0, 6.0], up) == cells
 
 
+@pytest.mark.parametrize(
+    ("values", "reference", "message"),
+    [
+        ([[1, 2, 3], [4, 5, 6]], [10, 10], r"values has shape \(2, 3\).* with 2 numbers each"),
+        ([1, 2, 3, 4], [10, 10], r"values has shape \(4,\)"),
+        (1.0, [10, 10], r"values has shape \(\)"),
+        ([[1, 2], [3]], [10, 10], r"values = .*: expected an array of numbers"),
+        ([[1, np.nan]], [10, 10], r"values\[0, 1\] = nan"),
+        ([1, 2], [], "reference is empty"),
+        ([1, 2], 10, r"reference has shape \(\)"),
+    ],
+)
+def test_hypervolume_refuses_points_of_another_size_than_the_reference(values, reference, message):
+    pytest.importorskip("moocore")
+    with pytest.raises(ValueError, match=message):
+        infold.hypervolume(values, reference)
+
+
+def test_hypervolume_of_one_point_and_of_none():
+    pytest.importorskip("moocore")
+    assert infold.hypervolume([1, 2], [10, 10]) == infold.hypervolume([[1, 2]], [10, 10]) == 72.0
+    assert infold.hypervolume([], [10, 10]) == infold.hypervolume(np.empty((0, 2)), [10, 10]) == 0.0
+
+
+def test_sets_have_no_order_and_are_no_objectives():
+    with pytest.raises(ValueError, match=r"y.* = .*: expected .*number"):
+        objectives.values_of({1.0, 2.0}, 2)
+
+
 def test_the_trust_region_counts_points_that_enter_the_front():
     values = np.array([[2.0, 2.0], [1.0, 3.0], [2.0, 3.0], [np.nan, np.nan], [1.0, 1.0]])
     x = np.linspace(0.0, 1.0, 5)[:, None]

@@ -3,7 +3,7 @@
 import math
 import numbers
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,7 @@ def finite_array(name: str, value: object, shape: tuple[int | None, ...]) -> np.
         value: what the caller gave.
         shape: expected length of every axis; None where any length will do.
     """
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} = {value!r}: expected an array of numbers") from error
+    array = array_of(name, value)
     if not _has_shape(array, shape):
         expected = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(f"{name} has shape {array.shape}: expected ({expected})")
@@ -32,6 +29,14 @@ def finite_array(name: str, value: object, shape: tuple[int | None, ...]) -> np.
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ValueError(f"{name}{list(where)} = {array[where]}: expected finite numbers")
     return array
+
+
+def array_of(name: str, value: object) -> np.ndarray:
+    """Return `value` as a float64 array of any shape, or raise ValueError where it is none."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} = {shown(value)}: expected an array of numbers") from error
 
 
 def _has_shape(array: np.ndarray, shape: tuple[int | None, ...]) -> bool:
@@ -62,7 +67,7 @@ def at_least(name: str, value: Any, least: int) -> int:
         fits = np.ndim(value) == 0 and int(value) == value and value >= least
     except (TypeError, ValueError, OverflowError):
         fits = False
-    if not fits or isinstance(value, bool | np.bool_):
+    if not fits or _is_truth(value):
         raise ValueError(f"{name} = {shown(value)}: expected a whole number of at least {least}")
     return int(value)
 
@@ -109,7 +114,11 @@ def path_of(name: str, value: Any) -> Path:
 
 def is_number(value: object) -> bool:
     """Return whether `value` is a real number, which truth values are not."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    return isinstance(value, numbers.Real) and not _is_truth(value)
+
+
+def _is_truth(value: object) -> bool:
+    return isinstance(value, bool | np.bool_)
 
 
 def value_of(y: Any, name: str = "y") -> float:
@@ -150,15 +159,26 @@ def _number(y: Any, name: str, otherwise: str) -> float:
 def constraints_of(values: Any, name: str = "constraints") -> tuple[float, ...]:
     """Return constraint values as floats: NaN where one is None, NaN or infinite.
 
+    Truth values raise ValueError: True would count as 1, a violation.
+
     Args:
         values: a number, or a sequence of them; None for none.
         name: what errors call them.
     """
     if values is None:
         return ()
+    if isinstance(values, set | frozenset | Mapping):
+        raise ValueError(f"{name} = {shown(values)}: expected a list of numbers, in a fixed order")
     several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
     if not several or getattr(values, "ndim", 1) == 0:
         values = [values]
+    values = list(values)
+    for i, value in enumerate(values):
+        if _is_truth(_only_element(value)):
+            raise ValueError(
+                f"{name}[{i}] = {shown(value)}: expected a number that is at most 0 where the "
+                "constraint is satisfied, such as 0.5 - x for x >= 0.5, and no truth value"
+            )
     otherwise = "None or NaN where it is not known"
     return tuple(_number(value, f"{name}[{i}]", otherwise) for i, value in enumerate(values))
 

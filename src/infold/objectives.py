@@ -221,7 +221,8 @@ def hypervolume(values: Any, reference: Any, direction: Sequence[str] | None = N
     """Return the volume that points dominate, up to a reference point; the larger the better.
 
     Args:
-        values: objectives, one point per row; those worse than the reference add nothing.
+        values: objectives, one point per row, or a single point; those worse than the reference
+            add nothing.
         reference: a point that is worse than all that count.
         direction: "minimize" or "maximize" for each objective; all are minimized when None.
     """
@@ -230,7 +231,17 @@ def hypervolume(values: Any, reference: Any, direction: Sequence[str] | None = N
     except ImportError as error:
         raise ImportError("hypervolume needs moocore: pip install 'infold[objectives]'") from error
     limit = _checks.finite_array("reference", reference, (None,))
-    y = _checks.finite_array("values", np.reshape(values, (-1, len(limit))), (None, len(limit)))
+    if not len(limit):
+        raise ValueError("reference is empty: expected one number for each objective")
+    y = _checks.array_of("values", values)
+    if y.shape in (limit.shape, (0,)):
+        y = y.reshape(-1, len(limit))
+    if y.ndim != 2 or y.shape[1] != len(limit):
+        raise ValueError(
+            f"values has shape {y.shape}: expected one point per row, with {len(limit)} numbers "
+            "each as reference has, or a single point"
+        )
+    y = _checks.finite_array("values", y, (None, len(limit)))
     signs = signs_of(["minimize"] * len(limit) if direction is None else direction)
     if len(signs) != len(limit):
         raise ValueError(f"direction has {len(signs)} entries: expected {len(limit)}")
@@ -272,7 +283,8 @@ def values_of(y: object, n_objectives: int, name: str = "y") -> tuple[float, ...
     if y is None:
         return failed
     try:
-        listed = list(y) if not isinstance(y, str | bytes | dict) else None  # type: ignore[call-overload]
+        without_order = isinstance(y, str | bytes | dict | set | frozenset)
+        listed = None if without_order else list(y)  # type: ignore[call-overload]
     except TypeError:
         if _checks.is_number(y) and not np.isfinite(y):  # type: ignore[call-overload]
             return failed

@@ -1,14 +1,20 @@
 """Constraints and several objectives in Optuna studies."""
 
 import math
+from datetime import datetime
 
 import numpy as np
 import optuna
 import pytest
 
 from infold.integrations import _optuna_private as private
+from infold.integrations._optuna_trials import Coding, Memory, constraint_table, look
 from infold.integrations.optuna import InfoldSampler
 from infold.methods import by_name
+
+needs_names = pytest.mark.skipif(
+    not hasattr(optuna.Trial, "set_constraint"), reason="came with Optuna 5"
+)
 
 
 def sampler(**settings) -> InfoldSampler:
@@ -31,7 +37,7 @@ def test_a_constrained_study_finds_the_best_feasible_trial():
         assert list(private.constraints(trial).values()) == trial.user_attrs["c"]
 
 
-@pytest.mark.skipif(not hasattr(optuna.Trial, "set_constraint"), reason="came with Optuna 5")
+@needs_names
 def test_constraints_that_trials_set_themselves_count():
     def objective(trial: optuna.Trial) -> float:
         value = plane(trial)
@@ -74,10 +80,36 @@ def test_constraints_are_asked_for_as_optunas_own_samplers_do():
         sampler(constraints_func=3)
 
 
-def test_a_changing_number_of_constraints_is_refused():
-    study = optuna.create_study(sampler=sampler(constraints_func=lambda t: (0.0,) * (t.number + 1)))
-    with pytest.raises(ValueError, match="2 constraints: expected 1"):
-        study.optimize(plane, n_trials=4)
+@pytest.mark.parametrize("odd", [0, 3])
+def test_a_trial_with_an_odd_number_of_constraints_is_named_and_its_own_are_left_out(odd, caplog):
+    def constraints(trial: optuna.trial.FrozenTrial) -> list[float]:
+        return trial.user_attrs["c"] * (2 if trial.number == odd else 1)
+
+    study = optuna.create_study(sampler=sampler(constraints_func=constraints))
+    study.optimize(plane, n_trials=9)
+    assert len(study.trials) == 9
+    named = f"trial {odd} has 2 constraints, where most trials have 1"
+    assert sum(named in message for message in caplog.messages) == 1
+    assert "constraints_func" in caplog.text
+    table = constraint_table(study.trials, set())
+    assert np.flatnonzero(np.isnan(table[:, 0])).tolist() == [odd]
+
+
+@needs_names
+def test_trials_that_fail_with_constraints_end_the_first_phase():
+    def objective(trial: optuna.Trial) -> float:
+        value = plane(trial)
+        trial.set_constraint("sum", trial.user_attrs["c"][0])
+        return value if trial.number == 0 else math.nan
+
+    study = optuna.create_study(sampler=sampler())
+    study.optimize(objective, n_trials=6)
+    coding, memory = Coding(study.trials[0].distributions), Memory()
+    memory = memory.of(study.study_name, coding)
+    seen = look(study.trials, 1.0, coding, memory, oldest=datetime.now(), n_design=3)
+    assert seen.n_usable == seen.n_finished == 6
+    assert seen.history.n_succeeded == 1
+    assert [proposal.by for proposal in seen.history.proposals] == ["design"] * 3 + [""] * 3
 
 
 @pytest.mark.parametrize("constrained", [False, True])

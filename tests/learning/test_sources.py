@@ -10,6 +10,7 @@ from tests.learning.made import MIXED, loss, saved, told
 
 import infold
 from infold import Categorical, Optimizer
+from infold.integrations.optuna import InfoldSampler
 from infold.learning.sources import Source, read, teaches_nothing
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -233,6 +234,35 @@ def test_studies_with_several_objectives_are_refused_by_name():
     several = optuna.create_study(study_name="two", directions=["minimize", "maximize"])
     with pytest.raises(ValueError, match=r"study two has 2 objectives"):
         read(several)
+
+
+@pytest.mark.parametrize("by_trials", [False, True])
+def test_constraints_of_studies_are_kept_and_unknown_ones_are_not_satisfied(by_trials):
+    def constraints(trial) -> list[float]:
+        return [0.5 - trial.params["x"], -1.0]
+
+    sampler = InfoldSampler(
+        method="random", seed=0, constraints_func=None if by_trials else constraints
+    )
+    constrained = optuna.create_study(sampler=sampler)
+
+    def objective(trial):
+        x = trial.suggest_float("x", 0.0, 1.0)
+        if by_trials:
+            trial.set_constraint("a", 0.5 - x)
+            if trial.number:
+                trial.set_constraint("b", -1.0)
+        return x
+
+    if by_trials and not hasattr(optuna.Trial, "set_constraint"):
+        pytest.skip("came with Optuna 5")
+    constrained.optimize(objective, n_trials=6)
+    source = one(constrained)
+    assert source.constraints[1] == (0.5 - source.values[1], -1.0)
+    feasible = source.values >= 0.5
+    feasible[0] &= not by_trials
+    assert 0 < sum(feasible) < 6
+    np.testing.assert_array_equal(np.isfinite(source.losses), feasible)
 
 
 def test_parameters_that_only_some_trials_have_and_ranges_that_change_are_kept():

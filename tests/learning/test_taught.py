@@ -5,8 +5,9 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint
 
-from infold import methods
+from infold import Space, methods
 from infold.history import History, Proposal
 from infold.learning.lessons import Evidence, FeatureMap, Lessons, Metric, Run, learn
 from infold.methods.random import RandomSearch
@@ -155,6 +156,24 @@ def test_a_design_asked_at_once_has_few_earlier_points() -> None:
     suggestion = RandomSearch(design="centre").suggest(history, 10, (0, 0))
     assert [proposal.by for proposal in suggestion.proposals] == ["earlier"] * 2 + [""] * 8
     assert len(np.unique(suggestion.x, axis=0)) == 10
+
+
+def test_earlier_points_that_known_constraints_forbid_are_left_out_or_moved_if_near() -> None:
+    where = Space.of([(0.0, 1.0)] * _D, where=LinearConstraint(np.ones(_D), -np.inf, 1.0)).where
+    forbidden, allowed, near = (np.full(_D, share / _D) for share in (3.0, 0.6, 1.01))
+    for points, expected in (
+        ([forbidden, allowed], [allowed]),
+        ([near, forbidden], [near / 1.01]),
+        ([forbidden], []),
+    ):
+        lessons = replace(_lessons(), points=np.stack(points), centre=forbidden)
+        history = History(np.empty((0, _D)), np.empty(0), lessons=lessons, where=where)
+        suggestion = RandomSearch(design="centre").suggest(history, 3, (0, 0))
+        by = [proposal.by for proposal in suggestion.proposals]
+        assert by.count("earlier") == len(expected)
+        np.testing.assert_allclose(suggestion.x[: len(expected)], np.reshape(expected, (-1, _D)))
+        assert where is not None
+        assert np.all(where.contains(suggestion.x))
 
 
 def test_earlier_points_wait_while_the_first_is_being_evaluated() -> None:

@@ -164,6 +164,21 @@ def test_an_evaluation_that_left_nothing_is_avoided_and_a_constraint_never_seen_
     assert np.all(np.isfinite(fitted.predict(x)))
 
 
+@pytest.mark.parametrize("worst", [0.6, -0.2])
+def test_an_unknown_constraint_beside_a_value_is_a_violation_unless_others_always_are(worst, rng):
+    x = rng.uniform(size=(12, D))
+    c = np.stack([worst - x[:, 0], x[:, 1] - 0.9], axis=1)
+    c[4:6, 0] = np.nan
+    c[4:6, 1] = 0.5
+    for satisfied, n_known in (([], 10), ([4], 12)):
+        c[satisfied, 1] = -0.5
+        fitted = fitted_to(History(x, np.sum(x, axis=1), constraints=c))
+        y, mask = np.asarray(fitted.posterior.batch.y)[0], np.asarray(fitted.posterior.batch.mask)
+        assert mask[:, :12].sum(axis=1).tolist() == [n_known, 12]
+    assert y[4] == y[5] == np.max(y[:12])
+    assert y[4] > fitted.limits[0]
+
+
 @pytest.mark.parametrize(
     "c", [[-3.0, 2.0, 1e6], [-1e-9, 1e-9], [0.0, 0.0], [-5.0], [-1e308, 1e308]]
 )

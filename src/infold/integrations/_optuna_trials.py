@@ -1,8 +1,10 @@
 """What a study's trials say, in the unit cube."""
 
+import logging
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -21,6 +23,8 @@ from infold.learning.lessons import Lessons
 from infold.methods import Cache
 from infold.record import History, Proposal
 from infold.space import Categorical, Float, Int, Parameter, Space
+
+_log = logging.getLogger(__name__)
 
 
 class Located(NamedTuple):
@@ -177,6 +181,8 @@ class Memory:
     open_identities: set[bytes] = field(default_factory=set)
     """Trials that had further parameters, which may make the difference."""
     warned: bool = False
+    odd_trials: set[int] = field(default_factory=set)
+    """Numbers of trials whose constraints were left out with a warning."""
     asked_lessons: bool = False
     """Whether `lessons` is known."""
     lessons: Lessons | None = None
@@ -215,7 +221,7 @@ class Seen(NamedTuple):
     known: frozenset[bytes]
     """Identities of points that need not be evaluated again."""
     n_finished: int
-    """Trials with a value, also of other parameters."""
+    """Trials with a value or constraints, also of other parameters."""
     n_usable: int
     """Those of them that the history holds."""
 
@@ -237,17 +243,13 @@ def look(
         coding: the way to the unit cube.
         memory: what is known of finished trials.
         oldest: running trials that began earlier are those of killed workers, and left out.
-        n_design: number of trials with values that were chosen before there was a model.
+        n_design: number of trials that say something and were chosen before there was a model.
     """
     signs = np.atleast_1d(sign)
+    kept: list[FrozenTrial] = []
     evaluated: list[Located] = []
     pending: list[Located] = []
-    y = []
-    pruned = []
-    constraints: list[dict[str, float]] = []
     by: list[str] = []
-    began: list[datetime | None] = []
-    ended: list[datetime | None] = []
     n_finished = 0
     n_usable = 0
     for trial in trials:
@@ -259,58 +261,78 @@ def look(
                 if located is not None:
                     pending.append(located)
             continue
-        with_value = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
-        n_finished += with_value
+        says = trial.state in (TrialState.COMPLETE, TrialState.PRUNED) or _has_constraints(trial)
+        n_finished += says
         finished = trial.state.is_finished()
         located = memory.locate(trial) if finished else coding.locate(trial.params)
         if located is None:
             continue
-        n_usable += with_value
+        n_usable += says
         by.append("design" if n_usable <= n_design else private.chosen_by(trial))
-        began.append(trial.datetime_start)
-        ended.append(trial.datetime_complete)
+        kept.append(trial)
         evaluated.append(located)
-        y.append(_values(trial, signs))
-        pruned.append(trial.state == TrialState.PRUNED)
-        constraints.append(private.constraints(trial))
     dimension = coding.space.dimension
-    losses = np.array(y, dtype=np.float64).reshape(-1, len(signs))
-    is_pruned = np.array(pruned, dtype=bool)
+    losses = np.array([_values(trial, signs) for trial in kept]).reshape(-1, len(signs))
+    is_pruned = np.array([trial.state == TrialState.PRUNED for trial in kept], dtype=bool)
     losses = np.stack([_finite(column, is_pruned) for column in losses.T], axis=1)
     history = History(
         np.array([located.unit for located in evaluated]).reshape(-1, dimension),
         losses[:, 0],
         np.array([located.unit for located in pending]).reshape(-1, dimension),
         coding.space.rounding,
-        (*_proposals(by, began, ended), *(Proposal() for _ in pending)),
-        constraints=_table(constraints),
+        (*_proposals(by, kept), *(Proposal() for _ in pending)),
+        constraints=constraint_table(kept, memory.odd_trials),
         objectives=losses if len(signs) > 1 else np.empty((0, 0)),
     )
     known = {located.identity for located in (*evaluated, *pending)} - memory.open_identities
     return Seen(history, frozenset(known), n_finished, n_usable)
 
 
-def _table(rows: list[dict[str, float]]) -> np.ndarray:
-    """Return constraint values, one trial per row; NaN where a trial came without one."""
+def constraint_table(trials: Sequence[FrozenTrial], warned: set[int]) -> np.ndarray:
+    """Return constraint values, one trial per row; NaN where a trial came without one.
+
+    Those of a `constraints_func` go by their numbers, so that a trial with more or fewer than most
+    leaves open which is which: its own are left out, with a warning.
+
+    Args:
+        trials: the trials.
+        warned: numbers of trials that a warning has named; further ones are added.
+    """
+    rows = [private.constraints(trial) for trial in trials]
+    if all(name.isdecimal() for row in rows for name in row):
+        counts = Counter(len(row) for row in rows if row)
+        usual = max(counts, key=counts.__getitem__, default=0)
+        for i, row in enumerate(rows):
+            if row and len(row) != usual:
+                _warn_of_count(trials[i].number, len(row), usual, warned)
+                rows[i] = {}
     names = list(dict.fromkeys(name for row in rows for name in row))
-    if all(name.isdecimal() for name in names):  # those of a function, always as many
-        count = next((len(row) for row in rows if row), 0)
-        for row in rows:
-            if row and len(row) != count:
-                raise ValueError(
-                    f"a trial has {len(row)} constraints: expected {count}, as in the trials before"
-                )
     table = np.array([[row.get(name, math.nan) for name in names] for row in rows])
     table = table.reshape(len(rows), len(names))
     return np.where(np.isfinite(table), table, np.nan)
 
 
-def _proposals(
-    by: list[str], began: list[datetime | None], ended: list[datetime | None]
-) -> Iterator[Proposal]:
+def _warn_of_count(number: int, given: int, usual: int, warned: set[int]) -> None:
+    if number not in warned:
+        warned.add(number)
+        _log.warning(
+            "trial %d has %d constraints, where most trials have %d: they are left out; let "
+            "constraints_func return as many for every trial",
+            number,
+            given,
+            usual,
+        )
+
+
+def _has_constraints(trial: FrozenTrial) -> bool:
+    return any(math.isfinite(value) for value in private.constraints(trial).values())
+
+
+def _proposals(by: Iterable[str], trials: Sequence[FrozenTrial]) -> Iterator[Proposal]:
     """Yield who chose each trial, and how many others had ended by then."""
-    ends = sorted(end for end in ended if end is not None)
-    for who, start in zip(by, began, strict=True):
+    ends = sorted(t.datetime_complete for t in trials if t.datetime_complete is not None)
+    for who, trial in zip(by, trials, strict=True):
+        start = trial.datetime_start
         yield Proposal(who, {} if start is None else {"known": bisect_right(ends, start)})
 
 

@@ -294,7 +294,7 @@ def _from_study(study: Any) -> Source:
             first = parameters.setdefault(parameter_name, parameter)
             if parameter != first:
                 hull.setdefault(parameter_name, []).append(parameter)
-    constraints = [tuple(trial.system_attrs.get("constraints") or ()) for trial in trials]
+    constraints = optuna_trials.constraint_table(trials, set())
     return Source(
         name=name,
         named=True,
@@ -302,7 +302,7 @@ def _from_study(study: Any) -> Source:
         points=[trial.params for trial in trials],
         values=sign * optuna_trials.losses(trials, sign) if trials else np.empty(0),
         direction=direction,
-        constraints=constraints if any(constraints) else (),
+        constraints=[tuple(row) for row in constraints.tolist()] if constraints.size else (),
         hull=hull,
     )
 

@@ -2,13 +2,16 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from infold import _checks
 from infold.methods.base import Cache, Key, Suggestion
 from infold.record import History, Proposal
+
+if TYPE_CHECKING:
+    from infold.space.where import Where
 
 DESIGNS = ("centre", "sobol", "uniform")
 """What the points are: a scrambled Sobol sequence, with or without the centre of the cube before
@@ -112,6 +115,7 @@ _MOST_EARLIER = 9  # points of earlier runs: one of a usual design is left for a
 _UNTRIED = 2  # of them that are evaluated at once before anything is known of their worth
 _BETTER = 0.8  # share of pairs with ordinary points in which they are better: they all follow
 _NO_WORSE = 0.5  # share below which an ordinary point comes first
+_NEAR = 0.01  # of the cube: so far a point may be moved, such as one of rounded shares of a whole
 
 
 def _earlier_points(history: History, q: int) -> list[np.ndarray]:
@@ -132,6 +136,8 @@ def _earlier_points(history: History, q: int) -> list[np.ndarray]:
     points = points if are_designs else points[:_MOST_EARLIER]
     if history.rounding is not None:
         points = list(history.rounding.snap(np.stack(points)))
+    if history.where is not None:
+        points = _allowed(np.stack(points), history.where)
     rows, untried = _known(points, history.everywhere)
     if are_designs:
         return untried[:q]
@@ -145,6 +151,13 @@ def _earlier_points(history: History, q: int) -> list[np.ndarray]:
     share = np.mean(earlier[:, None] < ordinary) + 0.5 * np.mean(earlier[:, None] == ordinary)
     in_turn = share >= _NO_WORSE and 2 * len(rows) <= len(history.everywhere)
     return untried[:q] if share >= _BETTER or in_turn else []
+
+
+def _allowed(points: np.ndarray, where: "Where") -> list[np.ndarray]:
+    """Return the points that known constraints allow, others moved to where they do if near."""
+    moved = where.nearest(points)
+    near = np.max(np.abs(moved - points), axis=1) < _NEAR
+    return list(moved[near & where.contains(moved)])
 
 
 def _known(points: list[np.ndarray], known: np.ndarray) -> tuple[list[int], list[np.ndarray]]:

@@ -76,17 +76,25 @@ def fit_constraints(history: History, surface: Surface, state: State) -> FittedC
 def _known_values(
     history: History,
 ) -> tuple[Float[np.ndarray, "k n"], Bool[np.ndarray, "k n"]]:
-    """Return the constraint values, and which of them are known.
+    """Return the constraint values, and which of them count as known.
 
     Where an evaluation failed and left nothing behind, the worst values seen stand for it: models
-    turn away from it. A constraint of which nothing is known is a single zero.
+    turn away from it. Beside a value, a violation stands for a constraint that is not known, as
+    large as any seen, unless wherever it is not known another one is violated: that is enough to
+    turn away, and the model keeps its smooth edge. A constraint of which nothing is known is a
+    single zero.
     """
     values = np.array(history.constraints.T)
     lost = ~history.succeeded & np.all(np.isnan(values), axis=0)
-    for row in values:
-        known = np.isfinite(row)
-        if np.any(known):
-            row[lost] = np.max(row[known])
-        else:
+    unknown = history.succeeded & np.isnan(values)
+    violated = np.any(values > 0.0, axis=0)
+    for row, missing in zip(values, unknown, strict=True):
+        known = row[np.isfinite(row)]
+        if not len(known):
             row[0] = 0.0
+            continue
+        worst = np.max(known)
+        row[lost] = worst
+        if np.any(missing & ~violated):
+            row[missing] = max(worst, np.median(np.abs(known)) or 1.0)
     return values, np.isfinite(values)
