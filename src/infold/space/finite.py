@@ -9,18 +9,20 @@ import numpy as np
 
 from infold.space import Bool, Categorical, Float, Int, Point
 from infold.space.fixed import Fixed
+from infold.space.scipy_constraints import limits_of
 
 _MOST = 100_000  # points of a space that are looked through for one that is new: a second or so
 _TRIES = 100  # random points that are tried first
 
 
 def n_points(fixed: Fixed) -> float:
-    """Return how many points have the fixed values; infinity where a float varies.
+    """Return how many points have the fixed values; infinity where a float varies freely.
 
     Where there are known constraints, those that satisfy them, unless they are too many to count.
     """
+    chosen = _chosen(fixed)
     count = math.prod(
-        1 if name in fixed.values else _n_values(parameter)
+        1 if name in chosen else _n_values(parameter)
         for name, parameter in fixed.space.parameters.items()
     )
     if fixed.space.where is None or count > _MOST:
@@ -32,14 +34,25 @@ def n_points(fixed: Fixed) -> float:
     return known[key]
 
 
+def _chosen(fixed: Fixed) -> dict[str, Any]:
+    """Return the fixed values, and some value of floats that known constraints leave no choice."""
+    settled = () if fixed.where is None else fixed.where.settled
+    return {
+        **{name: limits_of(fixed.space.parameters[name])[0] for name in settled},
+        **fixed.values,
+    }
+
+
 def _points(fixed: Fixed) -> Iterator[Point]:
     """Give all points that have the fixed values and satisfy the known constraints."""
-    space = fixed.space
+    space, where, given = fixed.space, fixed.where, _chosen(fixed)
     values = [
-        (fixed.values[name],) if name in fixed.values else _values(parameter)
+        (given[name],) if name in given else _values(parameter)
         for name, parameter in space.parameters.items()
     ]
     points = (space.normalize(list(chosen)) for chosen in itertools.product(*values))
+    if where is not None and where.settled:
+        points = (fixed.put(where.completed(point)) for point in points)
     return (point for point in points if space.allows(point))
 
 
@@ -74,8 +87,8 @@ def unknown_point(fixed: Fixed, known: Container[bytes], rng: np.random.Generato
     space = fixed.space
     for _ in range(_TRIES):
         unit = rng.uniform(size=space.dimension)
-        if space.where is not None:
-            unit = space.where.sample(1, rng)[0]
+        if fixed.where is not None:
+            unit = fixed.where.sample(1, rng)[0]
         point = fixed.put(space.decode(unit))
         if space.identity(point) not in known and space.allows(point):
             return point

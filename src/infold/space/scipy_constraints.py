@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Bool
 from jaxtyping import Float as Floats
 
 from infold import _checks
@@ -21,6 +22,26 @@ class Rows(NamedTuple):
     a: Floats[np.ndarray, "r n"]
     lb: Floats[np.ndarray, " r"]
     ub: Floats[np.ndarray, " r"]
+
+    @classmethod
+    def joined(cls, several: Sequence["Rows"], n: int) -> "Rows":
+        """Return the rows of several constraints on n parameters together."""
+        none = cls(np.empty((0, n)), np.empty(0), np.empty(0))
+        return cls(*(np.concatenate(parts) for parts in zip(none, *several, strict=True)))
+
+    def part(self, chosen: Bool[np.ndarray, " r"]) -> "Rows":
+        """Return some of the rows."""
+        return Rows(self.a[chosen], self.lb[chosen], self.ub[chosen])
+
+    def widened(self, equations: Bool[np.ndarray, " r"], reach: Floats[np.ndarray, " n"]) -> "Rows":
+        """Return the rows with some slack for equations, which hold up to rounding only.
+
+        Args:
+            equations: which rows are equations.
+            reach: how large each parameter may be.
+        """
+        slack = np.where(equations, _EQUAL * (1.0 + np.abs(self.a) @ reach), 0.0)
+        return Rows(self.a, self.lb - slack, self.ub + slack)
 
 
 def listed(constraints: object) -> list[Any]:
@@ -83,21 +104,9 @@ def limits_of(parameter: Any) -> tuple[float, float]:
     return float(getattr(parameter, "low", 0.0)), float(getattr(parameter, "high", 1.0))
 
 
-def over_rows(
-    rows: Rows,
-    numbers: Floats[np.ndarray, " n"],
-    reach: Floats[np.ndarray, " n"],
-) -> float:
-    """Return by how much the values of a point violate linear rows; 0 where they do not.
-
-    Args:
-        rows: the constraints.
-        numbers: the values.
-        reach: how large each of them may be.
-    """
-    a, lb, ub = rows
-    slack = np.where(lb == ub, _EQUAL * (1.0 + np.abs(a) @ reach), 0.0)
-    return _over(a @ numbers, lb - slack, ub + slack)
+def over_rows(rows: Rows, numbers: Floats[np.ndarray, " n"]) -> float:
+    """Return by how much the values of a point violate linear rows; 0 where they do not."""
+    return _over(rows.a @ numbers, rows.lb, rows.ub)
 
 
 def over_nonlinear(constraint: Any, point: "Point") -> float:
