@@ -127,6 +127,32 @@ def test_a_finite_space_is_exhausted_when_all_allowed_points_are_known():
         ([LinearConstraint([1.0, 1.0], 0.0, 1.0)], "2 columns: expected 3"),
         ([3], "LinearConstraint"),
         ([NonlinearConstraint(lambda x: x[0], 1.0, 0.0)], "lb <= ub"),
+        ("x0 < 1", r"where\[0\] = 'x0 < 1': expected a LinearConstraint"),
+        ({"type": "ineq", "fun": sum}, r"where\[0\] = \{'type': .*: expected a LinearConstraint"),
+        (
+            [PLANE, NonlinearConstraint(lambda x: x[:2], [0.0] * 3, [1.0] * 3)],
+            r"where\[1\].fun returned .*: expected 3 numbers, one for each limit",
+        ),
+        (
+            NonlinearConstraint(lambda x: 0.5, [0.0] * 2, [1.0] * 2),
+            r"where\[0\].fun returned 0.5: expected 2 numbers",
+        ),
+        (
+            NonlinearConstraint(lambda x: "low", 0.0, 1.0),
+            r"where\[0\].fun returned 'low': expected numbers",
+        ),
+        (
+            NonlinearConstraint(lambda x: [], 0.0, 1.0),
+            r"where\[0\].fun returned \[\]: expected numbers",
+        ),
+        (
+            [BALL, NonlinearConstraint(lambda x: None, 0.0, 1.0)],
+            r"where\[1\].fun returned None at .*: expected numbers",
+        ),
+        (
+            NonlinearConstraint(lambda x: np.nan, 0.0, 1.0),
+            r"where\[0\].fun returned nan at .*: expected numbers",
+        ),
     ],
 )
 def test_constraints_that_cannot_be_satisfied_are_refused(where, message):

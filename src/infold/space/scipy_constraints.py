@@ -1,6 +1,6 @@
 """Constraints of SciPy on the values of parameters, and by how much a point violates them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ def listed(constraints: object) -> list[Any]:
     """Return one constraint or several as a list."""
     if constraints is None:
         return []
-    if isinstance(constraints, Iterable):
+    if isinstance(constraints, Iterable) and not isinstance(constraints, str | bytes | Mapping):
         return list(constraints)
     return [constraints]
 
@@ -109,10 +109,24 @@ def over_rows(rows: Rows, numbers: Floats[np.ndarray, " n"]) -> float:
     return _over(rows.a @ numbers, rows.lb, rows.ub)
 
 
-def over_nonlinear(constraint: Any, point: "Point") -> float:
-    """Return by how much a point violates a function's limits; 0 where it does not."""
-    values = np.atleast_1d(np.asarray(constraint.fun(point), dtype=np.float64))
-    return _over(values, np.asarray(constraint.lb), np.asarray(constraint.ub))
+def over_nonlinear(name: str, constraint: Any, point: "Point") -> float:
+    """Return by how much a point violates a function's limits; 0 where it does not.
+
+    A value that is None or NaN violates them, by infinity. Raise where there are other values than
+    numbers, or not as many as limits.
+    """
+    returned = constraint.fun(point)
+    lb, ub = np.atleast_1d(constraint.lb), np.atleast_1d(constraint.ub)
+    try:
+        values = np.atleast_1d(np.asarray(returned, dtype=np.float64))
+        fits = np.broadcast_shapes(values.shape, lb.shape, ub.shape) == values.shape
+    except (TypeError, ValueError):
+        fits = False
+    if not fits or not values.size:
+        n = max(lb.size, ub.size)
+        expected = f"{n} numbers, one for each limit" if n > 1 else "numbers"
+        raise ValueError(f"{name}.fun returned {_checks.shown(returned)}: expected {expected}")
+    return _over(values, lb, ub)
 
 
 def _over(values: np.ndarray, lb: np.ndarray, ub: np.ndarray) -> float:

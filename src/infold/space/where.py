@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool
 from jaxtyping import Float as Floats
 
+from infold import _checks
 from infold.space import scipy_constraints
 from infold.space.categories import Categorical
 from infold.space.linear import Linear
@@ -55,7 +56,9 @@ class Where:
         for i, constraint in enumerate(self.constraints):
             check(f"where[{i}]", constraint, len(names))
         self._rows = {i: rows_of(c) for i, c in enumerate(self.constraints) if is_linear(c)}
-        self._nonlinear = [c for c in self.constraints if not is_linear(c)]
+        self._nonlinear = {
+            f"where[{i}]": c for i, c in enumerate(self.constraints) if not is_linear(c)
+        }
         for i, (a, _, _) in self._rows.items():
             for j, parameter in enumerate(space.parameters.values()):
                 if isinstance(parameter, Categorical) and np.any(a[:, j]):
@@ -91,7 +94,7 @@ class Where:
             if is_linear(constraint):
                 over = over_rows(self._allowed[i], numbers)
             else:
-                over = over_nonlinear(constraint, normal)
+                over = over_nonlinear(f"where[{i}]", constraint, normal)
             if over > 0.0:
                 return f"where[{i}]"
         return None
@@ -178,7 +181,7 @@ class Where:
         """Return by how much a point of the cube violates what its linear rows do not tell."""
         point = self.space.decode(unit)
         numbers = numbers_of(self.space, point)
-        total = sum(over_nonlinear(constraint, point) for constraint in self._nonlinear)
+        total = sum(over_nonlinear(name, c, point) for name, c in self._nonlinear.items())
         return total + over_rows(self._asked, numbers)
 
     def _placed(self, units: Floats[np.ndarray, "m D"]) -> Floats[np.ndarray, "m D"]:
@@ -254,12 +257,24 @@ class Where:
             if excess < least:
                 best, least = trial, excess
         if not found:
+            self._check_numbers(best)
             raise ValueError(
                 f"where: no point that satisfies all constraints was found among {_TRIES} random "
                 f"points and {_REPAIRS} steps from the best of them, which violates them by "
                 f"{least:.3g} in all"
             )
         return np.array(found)
+
+    def _check_numbers(self, unit: Floats[np.ndarray, " D"]) -> None:
+        """Raise ValueError where functions return no number at a point, the best that was found."""
+        point = self.space.decode(unit)
+        for name, constraint in self._nonlinear.items():
+            if over_nonlinear(name, constraint, point) == np.inf:
+                raise ValueError(
+                    f"{name}.fun returned {_checks.shown(constraint.fun(point))} at "
+                    f"{_checks.shown(point)}, and no point was found at which all constraints "
+                    "are finite: expected numbers"
+                )
 
     def _walk(
         self, x: Floats[np.ndarray, "m D"], rng: np.random.Generator
