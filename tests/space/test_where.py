@@ -117,6 +117,20 @@ def test_a_finite_space_is_exhausted_when_all_allowed_points_are_known():
     assert "known" in run.message
 
 
+def test_points_that_are_not_allowed_do_not_count_as_known_ones_of_a_finite_space():
+    run = infold.minimize(
+        lambda x: float(sum(x)),
+        [Int(0, 3)] * 2,
+        where=LinearConstraint([1, 1], 0, 1),
+        method="random",
+        n_trials=20,
+        x0=[[3, 3], [2, 2], [3, 2]],
+        y0=[1.0, 2.0, 3.0],
+    )
+    assert sorted(run.x_iters[3:]) == [[0, 0], [0, 1], [1, 0]]
+    assert "all 3 points of the space are known" in run.message
+
+
 @pytest.mark.parametrize(
     ("where", "message"),
     [
