@@ -284,14 +284,16 @@ def how_it_ended(optimizer: Optimizer, already: int, n_trials: int) -> str:
         n_trials: number of evaluations that were wanted in all.
     """
     n = len(optimizer)
-    everywhere = f"all {len(set(map(optimizer.space.identity, optimizer.points)))} points"
     if n == already and n >= n_trials:
         return f"0 evaluations made: {already} known already, n_trials = {n_trials}"
+    if n >= n_trials:
+        return f"all {n_trials} evaluations done"
+    space = optimizer.space
+    allowed = {space.identity(point) for point in optimizer.points if space.allows(point)}
+    everywhere = f"all {len(allowed)} points of the space are known"
     if n == already:
-        return f"0 evaluations made: {everywhere} of the space are known already"
-    if n < n_trials:
-        return f"stopped after {n} evaluations: {everywhere} of the space are known"
-    return f"all {n_trials} evaluations done"
+        return f"0 evaluations made: {everywhere} already"
+    return f"stopped after {n} evaluations: {everywhere}"
 
 
 def result_of(optimizer: Optimizer, already: int, message: str) -> Result:

@@ -105,7 +105,9 @@ class Proposer:
     def _history(self, record: Record, fixed: Fixed) -> History:
         """Return what the method sees: fixed parameters have one value, as discrete ones few."""
         history = record.history
-        return replace(history, rounding=fixed.rounding) if fixed.values else history
+        if not fixed.values:
+            return history
+        return replace(history, rounding=fixed.rounding, where=fixed.where)
 
     def _n_design(self, record: Record, count: int) -> int:
         """Return how many of the next `count` points belong to the initial design."""

@@ -99,9 +99,14 @@ class RunView:
     def exhausted(self) -> bool:
         """Whether every point of the space has been evaluated or is pending.
 
-        Never where a parameter is a float that varies.
+        Only points that known constraints allow count. Never where a float varies freely.
         """
-        return len(self._record.known) >= n_points(Fixed(self.space, {}))
+        n_all = n_points(Fixed(self.space, {}))
+        if len(self._record.known) < n_all or self.space.where is None:
+            return len(self._record.known) >= n_all
+        # Points that were told may be others.
+        allowed = filter(self.space.allows, (*self.points, *self.pending))
+        return len(set(map(self.space.identity, allowed))) >= n_all
 
     @property
     def history(self) -> History:

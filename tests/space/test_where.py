@@ -117,6 +117,20 @@ def test_a_finite_space_is_exhausted_when_all_allowed_points_are_known():
     assert "known" in run.message
 
 
+def test_points_that_are_not_allowed_do_not_count_as_known_ones_of_a_finite_space():
+    run = infold.minimize(
+        lambda x: float(sum(x)),
+        [Int(0, 3)] * 2,
+        where=LinearConstraint([1, 1], 0, 1),
+        method="random",
+        n_trials=20,
+        x0=[[3, 3], [2, 2], [3, 2]],
+        y0=[1.0, 2.0, 3.0],
+    )
+    assert sorted(run.x_iters[3:]) == [[0, 0], [0, 1], [1, 0]]
+    assert "all 3 points of the space are known" in run.message
+
+
 @pytest.mark.parametrize(
     ("where", "message"),
     [
@@ -127,6 +141,32 @@ def test_a_finite_space_is_exhausted_when_all_allowed_points_are_known():
         ([LinearConstraint([1.0, 1.0], 0.0, 1.0)], "2 columns: expected 3"),
         ([3], "LinearConstraint"),
         ([NonlinearConstraint(lambda x: x[0], 1.0, 0.0)], "lb <= ub"),
+        ("x0 < 1", r"where\[0\] = 'x0 < 1': expected a LinearConstraint"),
+        ({"type": "ineq", "fun": sum}, r"where\[0\] = \{'type': .*: expected a LinearConstraint"),
+        (
+            [PLANE, NonlinearConstraint(lambda x: x[:2], [0.0] * 3, [1.0] * 3)],
+            r"where\[1\].fun returned .*: expected 3 numbers, one for each limit",
+        ),
+        (
+            NonlinearConstraint(lambda x: 0.5, [0.0] * 2, [1.0] * 2),
+            r"where\[0\].fun returned 0.5: expected 2 numbers",
+        ),
+        (
+            NonlinearConstraint(lambda x: "low", 0.0, 1.0),
+            r"where\[0\].fun returned 'low': expected numbers",
+        ),
+        (
+            NonlinearConstraint(lambda x: [], 0.0, 1.0),
+            r"where\[0\].fun returned \[\]: expected numbers",
+        ),
+        (
+            [BALL, NonlinearConstraint(lambda x: None, 0.0, 1.0)],
+            r"where\[1\].fun returned None at .*: expected numbers",
+        ),
+        (
+            NonlinearConstraint(lambda x: np.nan, 0.0, 1.0),
+            r"where\[0\].fun returned nan at .*: expected numbers",
+        ),
     ],
 )
 def test_constraints_that_cannot_be_satisfied_are_refused(where, message):
@@ -187,3 +227,176 @@ def test_fixed_values_that_leave_no_point_are_an_error():
     assert holds(PLANE, x)
     with pytest.raises(ValueError, match="fixed"):
         Optimizer(BOX, where=LinearConstraint([1, 0, 0], -1, 0.2), seed=0).ask(fixed={0: 0.5})
+
+
+UNIT = [(0.0, 1.0)] * 3
+TWO_SIDES = [
+    LinearConstraint([1.0, 1.0, 1.0], 1.0, np.inf),
+    LinearConstraint([1.0, 1.0, 1.0], -np.inf, 1.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "freedom"),
+    [
+        (TWO_SIDES, 2),
+        ([*TWO_SIDES, NonlinearConstraint(lambda x: x[0] * x[1], 0.02, np.inf)], 2),
+        (LinearConstraint([1.0, 1.0, 1.0], 1.0, 1.0 + 1e-9), 2),
+        (LinearConstraint([1.0, 1.0, 1.0], 1.0, 1.0 + 2e-9), 2),
+        (LinearConstraint([1.0, 0.0, 0.0], -np.inf, 0.0), 2),
+        (LinearConstraint([1.0, 1.0, 0.0], -np.inf, 0.0), 1),
+        ([EQUAL, LinearConstraint([2.0, 2.0, 2.0], 2.0, 2.0)], 2),
+        ([EQUAL, LinearConstraint([1.0, 1.0, 0.0], -np.inf, 0.2)], 2),
+    ],
+)
+def test_flat_sets_are_searched_within_themselves(where, freedom, rng):
+    space = Space.of(UNIT, where)
+    units = space.where.sample(100, rng)
+    assert np.all(space.where.contains(units))
+    assert all(space.allows(space.decode(unit)) for unit in units)
+    spread = np.linalg.svd(units - units.mean(axis=0), compute_uv=False) / 10.0
+    assert np.sum(spread > 0.03) == freedom
+    assert np.sum(spread > 1e-8) == freedom
+    moved = space.where.moved(rng.uniform(size=(50, 3)))
+    assert all(space.allows(space.decode(unit)) for unit in moved)
+    assert len({unit.tobytes() for unit in moved}) > 20
+
+
+def test_equation_as_two_inequalities_is_searched():
+    run = infold.minimize(
+        lambda x: float(np.sum((x - 0.3) ** 2)), UNIT, where=TWO_SIDES, n_trials=12, seed=0
+    )
+    assert len({x.tobytes() for x in run.x_iters}) == 12
+    assert run.fun == pytest.approx(3 * (1 / 3 - 0.3) ** 2, abs=1e-4)
+
+
+def test_a_range_too_narrow_to_search_is_refused():
+    with pytest.raises(ValueError, match="where leaves x0 less than 1e-08 of the range"):
+        Space.of([(0.0, 1e9)] * 3, LinearConstraint([1.0, 1.0, 1.0], -np.inf, 1.0))
+    wide = Float(1e-6, 1e6, log=True)  # of whose places a tenth is below 1e-5
+    Space.of([wide, wide], LinearConstraint([1.0, 1.0], -np.inf, 1e-5))
+
+
+@pytest.mark.parametrize(
+    ("where", "point"),
+    [
+        (LinearConstraint(np.eye(3), 0.2, 0.2), [0.2, 0.2, 0.2]),
+        (LinearConstraint([1.0, 1.0, 1.0], 3.0, np.inf), [1.0, 1.0, 1.0]),
+        (LinearConstraint([1.0, 1.0, 1.0], 0.0, 0.0), [0.0, 0.0, 0.0]),
+    ],
+)
+def test_constraints_that_leave_one_point_end_the_run_behind_it(where, point):
+    run = infold.minimize(lambda x: float(x[0]), UNIT, where=where, n_trials=5, seed=0)
+    assert [x.tolist() for x in run.x_iters] == [point]
+    assert "all 1 points of the space are known" in run.message
+
+
+BUDGETS = {
+    "int": ({"a": (0.0, 10.0), "b": (0.0, 10.0), "n": Int(0, 5)}, [1.0, 1.0, 1.0], 10.0),
+    "log": ({"a": Float(1e-3, 1.0, log=True), "b": (0.0, 1.0)}, [1.0, 1.0], 1.0),
+    "step": (
+        {"a": (0.0, 1.0), "b": Float(0.0, 1.0, step=0.25), "c": (-1.0, 1.0)},
+        [1.0, 1.0, 0.5],
+        0.7,
+    ),
+    "choice": (
+        {"a": (0.0, 1.0), "n": Int(0, 5), "k": Categorical(["u", "v"]), "c": (0.0, 1.0)},
+        [1.0, 0.2, 0.0, 0.1],
+        1.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", list(BUDGETS))
+@pytest.mark.parametrize("written", ["equation", "inequalities"])
+def test_floats_solve_equations_given_the_other_parameters(kind, written, rng):
+    parameters, row, total = BUDGETS[kind]
+    where = [LinearConstraint(row, total, total)]
+    if written == "inequalities":
+        where = [LinearConstraint(row, total, np.inf), LinearConstraint(row, -np.inf, total)]
+    space = Space.of(parameters, where)
+    units = space.where.sample(60, rng)
+    other = rng.uniform(size=(30, space.dimension))
+    for unit in (*units, *space.where.nearest(other), *space.where.moved(other)):
+        point = space.decode(unit)
+        values = [0.0 if isinstance(value, str) else value for value in point.values()]
+        assert np.dot(row, values) == pytest.approx(total, abs=1e-8 * (1.0 + total))
+        assert space.allows(point)
+    points = [space.decode(unit) for unit in units]
+    for name, parameter in space.parameters.items():
+        n_values = len({point[name] for point in points})
+        assert n_values == {Int: 6, Categorical: 2}.get(type(parameter), n_values)
+        if isinstance(parameter, Float):
+            assert n_values >= (4 if parameter.step else 20)
+
+
+def test_equations_of_floats_and_whole_numbers_are_searched_by_the_model():
+    parameters, row, total = BUDGETS["int"]
+    run = infold.minimize(
+        lambda p: (p["a"] - 2.0) ** 2 + abs(p["n"] - 3),
+        parameters,
+        where=LinearConstraint(row, total, total),
+        method=cheap(),
+        n_trials=16,
+        n_initial=6,
+        seed=0,
+    )
+    assert run.fun < 0.5
+    assert all(p["a"] + p["b"] + p["n"] == pytest.approx(total, abs=1e-7) for p in run.x_iters)
+
+
+def test_a_run_ends_when_floats_follow_from_whole_numbers_that_are_all_known():
+    run = infold.minimize(
+        lambda p: p["a"],
+        {"a": (0.0, 1.0), "n": Int(0, 5), "k": Categorical(["u", "v"])},
+        where=LinearConstraint([1.0, 0.2, 0.0], 1.0, 1.0),
+        method="random",
+        n_trials=50,
+        seed=0,
+    )
+    assert sorted((p["n"], p["k"]) for p in run.x_iters) == [
+        (n, k) for n in range(6) for k in ("u", "v")
+    ]
+    assert "all 12 points" in run.message
+
+
+def test_equations_on_logarithmic_scales_alone_are_refused():
+    space = {"a": Float(1e-3, 1.0, log=True), "n": Int(0, 5), "b": Float(1e-3, 1.0, log=True)}
+    with pytest.raises(ValueError, match=r"where\[1\] is an equation of parameters on a log"):
+        Space.of(
+            space,
+            [LinearConstraint([1, 0, 1], 0.0, 1.5), LinearConstraint([1, 1, 1], 1.0, 1.0)],
+        )
+
+
+@pytest.mark.parametrize(
+    ("space", "where", "fixed"),
+    [
+        (UNIT, EQUAL, {0: 0.5}),
+        (UNIT, TWO_SIDES, {0: 0.5}),
+        (UNIT, LinearConstraint([1.0, 1.0, 1.0], -np.inf, 1.0), {0: 0.99}),
+        (UNIT, [EQUAL, NonlinearConstraint(lambda x: x[1] * x[2], 0.05, np.inf)], {0: 0.5}),
+        ([(0.0, 10.0), (0.0, 10.0), Int(0, 5)], LinearConstraint([1, 1, 1], 10, 10), {2: 3}),
+        ([(0.0, 10.0), (0.0, 10.0), Int(0, 5)], LinearConstraint([1, 1, 1], 10, 10), {0: 4.4}),
+        ([(0.0, 9.0), (0.0, 9.0), Int(0, 5)], LinearConstraint([1, 1, 1], -np.inf, 9), {0: 8.99}),
+    ],
+)
+def test_fixed_values_are_searched_within_tight_constraints(space, where, fixed):
+    optimizer = Optimizer(space, where=where, method=cheap(), n_initial=3, seed=0)
+    for _ in range(6):
+        x = optimizer.ask(fixed=fixed)
+        assert {i: x[i] for i in fixed} == fixed
+        assert optimizer.space.allows(x)
+        optimizer.tell(x, float(np.sum(np.square(x))))
+    assert len({tuple(x) for x in optimizer.points}) == 6
+    chosen_by = [evaluation.proposed_by for evaluation in optimizer.evaluations]
+    assert chosen_by[3:] == ["full_space"] * 3
+
+
+def test_fixed_values_that_leave_one_point_are_that_point():
+    optimizer = Optimizer(UNIT, where=EQUAL, method="random", seed=0)
+    assert [optimizer.ask(fixed={0: 0.5, 1: 0.2}).tolist() for _ in range(2)] == [
+        [0.5, 0.2, 0.3]
+    ] * 2
+    with pytest.raises(ValueError, match="fixed"):
+        optimizer.ask(fixed={0: 0.5, 1: 0.6})

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from infold import _checks
 from infold.history import Rounding
 from infold.space import Point, Space
+from infold.space.where import Where
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,25 +53,48 @@ class Fixed:
         spans = (slice(end - width, end) for end, width in zip(ends, widths, strict=True))
         return list(zip(self.space.parameters, spans, strict=True))
 
+    @cached_property
+    def held(self) -> Bool[np.ndarray, " D"]:
+        """Which coordinates belong to parameters with a fixed value."""
+        return np.concatenate(
+            [np.full(p.width, name in self.values) for name, p in self.space.parameters.items()]
+        )
+
+    @cached_property
+    def places(self) -> Float[np.ndarray, " D"]:
+        """Coordinates of the fixed values; 0 for all other parameters."""
+        places = np.zeros(self.space.dimension)
+        for name, span in self._parts:
+            if name in self.values:
+                places[span] = self.space.parameters[name].coordinates(self.values[name])
+        return places
+
     @property
     def rounding(self) -> Rounding | None:
         """Discrete and fixed coordinates, and the way to points that have the fixed values."""
         base = self.space.rounding
         if not self.values:
             return base
-        dimension = self.space.dimension
-        coordinates = np.zeros(dimension, dtype=bool) if base is None else base.coordinates.copy()
-        held = np.zeros(dimension, dtype=bool)
-        places = np.zeros(dimension)
-        for name, span in self._parts:
-            if name in self.values:
-                held[span] = True
-                places[span] = self.space.parameters[name].coordinates(self.values[name])
+        coordinates = self.held if base is None else base.coordinates | self.held
 
         def snap(units: np.ndarray) -> np.ndarray:
-            return np.where(held, places, units if base is None else base.snap(units))
+            return np.where(self.held, self.places, units if base is None else base.snap(units))
 
-        return Rounding(coordinates | held, snap)
+        return Rounding(coordinates, snap)
+
+    @cached_property
+    def where(self) -> Where | None:
+        """Known constraints on points that have the fixed values; None where there are none.
+
+        Those of the whole space where no point was found that has them: it may still be listed.
+        """
+        whole = self.space.where
+        if whole is None or not self.values:
+            return whole
+        try:
+            return Where(self.space, whole.constraints, self)
+        except ValueError:
+            return whole
 
     def put(self, point: Point) -> Point:
         """Return the point with the fixed values, to the last bit."""

@@ -1,9 +1,10 @@
 """Constraints of SciPy on the values of parameters, and by how much a point violates them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Bool
 from jaxtyping import Float as Floats
 
 from infold import _checks
@@ -22,12 +23,32 @@ class Rows(NamedTuple):
     lb: Floats[np.ndarray, " r"]
     ub: Floats[np.ndarray, " r"]
 
+    @classmethod
+    def joined(cls, several: Sequence["Rows"], n: int) -> "Rows":
+        """Return the rows of several constraints on n parameters together."""
+        none = cls(np.empty((0, n)), np.empty(0), np.empty(0))
+        return cls(*(np.concatenate(parts) for parts in zip(none, *several, strict=True)))
+
+    def part(self, chosen: Bool[np.ndarray, " r"]) -> "Rows":
+        """Return some of the rows."""
+        return Rows(self.a[chosen], self.lb[chosen], self.ub[chosen])
+
+    def widened(self, equations: Bool[np.ndarray, " r"], reach: Floats[np.ndarray, " n"]) -> "Rows":
+        """Return the rows with some slack for equations, which hold up to rounding only.
+
+        Args:
+            equations: which rows are equations.
+            reach: how large each parameter may be.
+        """
+        slack = np.where(equations, _EQUAL * (1.0 + np.abs(self.a) @ reach), 0.0)
+        return Rows(self.a, self.lb - slack, self.ub + slack)
+
 
 def listed(constraints: object) -> list[Any]:
     """Return one constraint or several as a list."""
     if constraints is None:
         return []
-    if isinstance(constraints, Iterable):
+    if isinstance(constraints, Iterable) and not isinstance(constraints, str | bytes | Mapping):
         return list(constraints)
     return [constraints]
 
@@ -83,27 +104,29 @@ def limits_of(parameter: Any) -> tuple[float, float]:
     return float(getattr(parameter, "low", 0.0)), float(getattr(parameter, "high", 1.0))
 
 
-def over_rows(
-    rows: Rows,
-    numbers: Floats[np.ndarray, " n"],
-    reach: Floats[np.ndarray, " n"],
-) -> float:
-    """Return by how much the values of a point violate linear rows; 0 where they do not.
+def over_rows(rows: Rows, numbers: Floats[np.ndarray, " n"]) -> float:
+    """Return by how much the values of a point violate linear rows; 0 where they do not."""
+    return _over(rows.a @ numbers, rows.lb, rows.ub)
 
-    Args:
-        rows: the constraints.
-        numbers: the values.
-        reach: how large each of them may be.
+
+def over_nonlinear(name: str, constraint: Any, point: "Point") -> float:
+    """Return by how much a point violates a function's limits; 0 where it does not.
+
+    A value that is None or NaN violates them, by infinity. Raise where there are other values than
+    numbers, or not as many as limits.
     """
-    a, lb, ub = rows
-    slack = np.where(lb == ub, _EQUAL * (1.0 + np.abs(a) @ reach), 0.0)
-    return _over(a @ numbers, lb - slack, ub + slack)
-
-
-def over_nonlinear(constraint: Any, point: "Point") -> float:
-    """Return by how much a point violates a function's limits; 0 where it does not."""
-    values = np.atleast_1d(np.asarray(constraint.fun(point), dtype=np.float64))
-    return _over(values, np.asarray(constraint.lb), np.asarray(constraint.ub))
+    returned = constraint.fun(point)
+    lb, ub = np.atleast_1d(constraint.lb), np.atleast_1d(constraint.ub)
+    try:
+        values = np.atleast_1d(np.asarray(returned, dtype=np.float64))
+        fits = np.broadcast_shapes(values.shape, lb.shape, ub.shape) == values.shape
+    except (TypeError, ValueError):
+        fits = False
+    if not fits or not values.size:
+        n = max(lb.size, ub.size)
+        expected = f"{n} numbers, one for each limit" if n > 1 else "numbers"
+        raise ValueError(f"{name}.fun returned {_checks.shown(returned)}: expected {expected}")
+    return _over(values, lb, ub)
 
 
 def _over(values: np.ndarray, lb: np.ndarray, ub: np.ndarray) -> float:

@@ -1,8 +1,9 @@
 """Known constraints on points: `LinearConstraint` and `NonlinearConstraint` of SciPy.
 
 Rows of linear constraints on floats with a linear scale are rows a·u <= b or e·u = f in the unit
-cube too: they are sampled by hit-and-run and projected onto by Dykstra's algorithm. Everything else
-is asked point by point, and a way back to a point that satisfies it is found by bisection.
+cube too: they are sampled by hit-and-run and projected onto by Dykstra's algorithm. Where equations
+mix such floats with other parameters, the floats follow from the others. Everything else is asked
+point by point, and a way back to a point that satisfies it is found by bisection.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,10 @@ import numpy as np
 from jaxtyping import Bool
 from jaxtyping import Float as Floats
 
+from infold import _checks
 from infold.space import scipy_constraints
 from infold.space.categories import Categorical
-from infold.space.numbers import Float
-from infold.space.polytope import Polytope
+from infold.space.linear import Linear
 from infold.space.scipy_constraints import (
     Rows,
     check,
@@ -27,7 +28,8 @@ from infold.space.scipy_constraints import (
 )
 
 if TYPE_CHECKING:
-    from infold.space.space import Space
+    from infold.space.fixed import Fixed
+    from infold.space.space import Point, Space
 
 _STEPS = 40  # of a hit-and-run chain
 _HALVINGS = 16  # on the way back to a point that satisfies everything,
@@ -39,30 +41,47 @@ _REPAIRS = 2_000  # steps of a local search from the one that violates least
 class Where:
     """Known constraints of a space."""
 
-    def __init__(self, space: "Space", constraints: object) -> None:
+    def __init__(self, space: "Space", constraints: object, fixed: "Fixed | None" = None) -> None:
         """
         Args:
             space: the parameters.
             constraints: constraints of SciPy, one or several.
+            fixed: values that some parameters must have.
         """
         self.space = space
         self.constraints = scipy_constraints.listed(constraints)
+        self._fixed = fixed
+        self._rounding = space.rounding if fixed is None else fixed.rounding
         names = list(space.parameters)
         for i, constraint in enumerate(self.constraints):
             check(f"where[{i}]", constraint, len(names))
-        self._rows = [rows_of(c) for c in self.constraints if is_linear(c)]
-        self._nonlinear = [c for c in self.constraints if not is_linear(c)]
-        for i, (a, _, _) in enumerate(self._rows):
+        self._rows = {i: rows_of(c) for i, c in enumerate(self.constraints) if is_linear(c)}
+        self._nonlinear = {
+            f"where[{i}]": c for i, c in enumerate(self.constraints) if not is_linear(c)
+        }
+        for i, (a, _, _) in self._rows.items():
             for j, parameter in enumerate(space.parameters.values()):
                 if isinstance(parameter, Categorical) and np.any(a[:, j]):
                     raise ValueError(
                         f"where[{i}] has a factor for {names[j]}, which is no number: expected 0"
                     )
-        limits = [limits_of(parameter) for parameter in space.parameters.values()]
-        self._reach = np.max(np.abs(np.array(limits)), axis=1)
         self._check_linear()
-        self._polytope, self._asked = self._in_cube()
-        self._is_affine = not (self._asked or self._nonlinear or space.rounding is not None)
+        rows = Rows.joined(list(self._rows.values()), len(names))
+        owner = np.repeat(list(self._rows), [len(each.a) for each in self._rows.values()])
+        self._linear = Linear(space, rows, fixed)
+        for i in owner[self._linear.out_of_reach()]:
+            raise ValueError(
+                f"where[{i}] is an equation of parameters on a logarithmic scale: expected a float "
+                "on a linear scale among them, from which it can be solved; leave out log=True, or "
+                "eliminate a parameter"
+            )
+        limits = [limits_of(parameter) for parameter in space.parameters.values()]
+        reach = np.max(np.abs(np.array(limits)), axis=1)
+        allowed = rows.widened(self._linear.equations, reach)
+        self._allowed = {i: allowed.part(owner == i) for i in self._rows}
+        self._asked = allowed.part(~self._linear.is_plain)
+        self._polytope = self._linear.polytope
+        self._is_affine = not (len(self._asked.a) or self._nonlinear or space.rounding is not None)
         self._seeds = self._find()
 
     # What users see
@@ -73,22 +92,33 @@ class Where:
         numbers = numbers_of(self.space, normal)
         for i, constraint in enumerate(self.constraints):
             if is_linear(constraint):
-                over = over_rows(rows_of(constraint), numbers, self._reach)
+                over = over_rows(self._allowed[i], numbers)
             else:
-                over = over_nonlinear(constraint, normal)
+                over = over_nonlinear(f"where[{i}]", constraint, normal)
             if over > 0.0:
                 return f"where[{i}]"
         return None
 
     def to_json(self) -> dict[str, Any]:
         """Return the linear constraints as plain data, and the number of the others."""
-        return scipy_constraints.to_json(self._rows, len(self._nonlinear))
+        return scipy_constraints.to_json(list(self._rows.values()), len(self._nonlinear))
+
+    @property
+    def settled(self) -> frozenset[str]:
+        """Names of floats that follow from the other parameters: they have one value for each."""
+        return self._linear.settled
+
+    def completed(self, point: object) -> "Point":
+        """Return the point with the values that follow from the others, as far as there are any."""
+        return self.space.decode(self._solved(self.space.encode(point)[None])[0])
 
     # What searches need
 
     def contains(self, units: Floats[np.ndarray, "m D"]) -> Bool[np.ndarray, " m"]:
         """Tell which points of the cube satisfy everything, rounded as they would be evaluated."""
         inside = self._polytope.contains(units)
+        if self._fixed is not None:
+            inside &= np.all(np.abs(units - self._placed(units)) <= 1e-9, axis=1)
         if not self._is_affine:
             for i in np.flatnonzero(inside):
                 inside[i] = self._excess(units[i]) == 0.0
@@ -97,17 +127,14 @@ class Where:
     def sample(self, n: int, rng: np.random.Generator) -> Floats[np.ndarray, "n D"]:
         """Draw points that satisfy everything."""
         x = self._seeds[rng.integers(len(self._seeds), size=n)]
-        rounding = self.space.rounding
         for _ in range(_STEPS):
             if self._is_affine:
                 x = self._polytope.hit_and_run(x, rng)
                 continue
             trial = self._walk(x, rng)
-            if rounding is not None:
-                trial = rounding.snap(trial)
             x = np.where(self.contains(trial)[:, None], trial, x)
         if self._is_affine:
-            return self._back(x, self._seeds[:1])
+            return self._placed(self._back(x, self._seeds[:1]))
         return x
 
     def nearest(self, units: Floats[np.ndarray, "m D"]) -> Floats[np.ndarray, "m D"]:
@@ -117,6 +144,8 @@ class Where:
         """
         if self.space.rounding is None:
             return self.moved(units)
+        if self._linear.solves:
+            units = self._solved(units)
         gaps = np.sum((units[:, None] - self._seeds) ** 2, axis=2)
         closest = self._seeds[np.argmin(gaps, axis=1)]
         return np.where(self.contains(units)[:, None], units, closest)
@@ -142,9 +171,9 @@ class Where:
         if not np.any(outside):
             return units
         units = np.array(units)
-        near = self._polytope.on_equations(self._polytope.nearest(units[outside], lower, upper))
+        near = self._solved(units[outside], lower, upper)
         units[outside] = self._back(near, anchors)
-        return np.clip(units, 0.0, 1.0)
+        return self._placed(np.clip(units, 0.0, 1.0))
 
     # Inside
 
@@ -152,8 +181,28 @@ class Where:
         """Return by how much a point of the cube violates what its linear rows do not tell."""
         point = self.space.decode(unit)
         numbers = numbers_of(self.space, point)
-        total = sum(over_nonlinear(constraint, point) for constraint in self._nonlinear)
-        return total + sum(over_rows(rows, numbers, self._reach) for rows in self._asked)
+        total = sum(over_nonlinear(name, c, point) for name, c in self._nonlinear.items())
+        return total + over_rows(self._asked, numbers)
+
+    def _placed(self, units: Floats[np.ndarray, "m D"]) -> Floats[np.ndarray, "m D"]:
+        """Return points with the fixed values, exactly."""
+        fixed = self._fixed
+        return units if fixed is None else np.where(fixed.held, fixed.places, units)
+
+    def _solved(
+        self,
+        units: Floats[np.ndarray, "m D"],
+        lower: Floats[np.ndarray, " D"] | float = 0.0,
+        upper: Floats[np.ndarray, " D"] | float = 1.0,
+    ) -> Floats[np.ndarray, "m D"]:
+        """Return points near these that satisfy the linear rows, up to some rounding.
+
+        Where rows mix floats with other parameters these keep the values that they round to.
+        """
+        if not self._linear.solves:
+            return self._polytope.on_equations(self._polytope.nearest(units, lower, upper))
+        units = units if self._rounding is None else self._rounding.snap(units)
+        return self._placed(self._linear.solved(units, lower, upper))
 
     def _check_linear(self) -> None:
         """Raise ValueError where no values of the parameters satisfy the linear constraints."""
@@ -163,7 +212,7 @@ class Where:
 
         limits = [limits_of(parameter) for parameter in self.space.parameters.values()]
         low, high = np.array(limits, dtype=np.float64).T
-        rows = [LinearConstraint(a, lb, ub) for a, lb, ub in self._rows]
+        rows = [LinearConstraint(a, lb, ub) for a, lb, ub in self._rows.values()]
         found = milp(np.zeros(len(low)), constraints=rows, bounds=Bounds(low, high))
         if found.status == 2:
             raise ValueError(
@@ -171,64 +220,23 @@ class Where:
                 "parameters: no point satisfies them all"
             )
 
-    def _in_cube(self) -> tuple[Polytope, list[Rows]]:
-        """Return what linear rows leave of the cube, and the rows that are not linear there."""
-        below, equal = [], []
-        asked = []
-        for a, lb, ub in self._rows:
-            for row, low, high in zip(a, lb, ub, strict=True):
-                unit = self._unit_row(row)
-                if unit is None:
-                    asked.append(Rows(row[None], np.array([low]), np.array([high])))
-                    continue
-                factors, offset = unit
-                if not np.any(factors):
-                    continue  # fixed parameters alone, which `_check_linear` has looked at
-                if low == high:
-                    equal.append((factors, low - offset))
-                    continue
-                if np.isfinite(high):
-                    below.append((factors, high - offset))
-                if np.isfinite(low):
-                    below.append((-factors, offset - low))
-        return Polytope.of(below, equal, self.space.dimension), asked
-
-    def _unit_row(self, row: Floats[np.ndarray, " n"]) -> tuple[np.ndarray, float] | None:
-        """Return factors and constant of a row in the cube; None where it is not linear there."""
-        factors: list[float] = []
-        offset = 0.0
-        for factor, parameter in zip(row, self.space.parameters.values(), strict=True):
-            is_plain = isinstance(parameter, Float) and not parameter.log and not parameter.step
-            if parameter.fixed:
-                low, _ = limits_of(parameter)
-                offset += factor * low
-                factors += [0.0] * parameter.width
-            elif is_plain:
-                assert isinstance(parameter, Float)
-                offset += factor * parameter.low
-                factors.append(factor * (parameter.high - parameter.low))
-            elif factor:
-                return None
-            else:
-                factors += [0.0] * parameter.width
-        return np.array(factors), offset
-
     def _find(self) -> Floats[np.ndarray, "k D"]:
         """Return points that satisfy everything, the first in the middle of the linear rows."""
         centre = self._polytope.centre()
         if self._is_affine:
             return centre[None]
         rng = np.random.default_rng(0)  # what is found is a property of the space
-        rounding = self.space.rounding
+        rounding = self._rounding
         found: list[np.ndarray] = []
         best, least = centre, np.inf
         x = np.repeat(centre[None], 100, axis=0)
         for _ in range(_TRIES // 100):
             x = self._polytope.hit_and_run(x, rng)
-            inside = self._polytope.contains(x)
-            for unit, is_inside in zip(
-                x if rounding is None else rounding.snap(x), inside, strict=True
-            ):
+            trials = x if rounding is None else rounding.snap(x)
+            if self._linear.solves:
+                trials = self._solved(x)
+            inside = self._polytope.contains(trials)
+            for unit, is_inside in zip(trials, inside, strict=True):
                 excess = self._excess(unit)
                 if excess == 0.0 and is_inside:
                     found.append(unit)
@@ -240,7 +248,7 @@ class Where:
         for _ in range(_REPAIRS if not found else 0):
             moved = rng.uniform(size=best.shape) < max(0.2, 1.0 / len(best))
             trial = np.clip(best + step * moved * rng.normal(size=best.shape), 0.0, 1.0)
-            trial = self._polytope.on_equations(self._polytope.nearest(trial[None], 0.0, 1.0))[0]
+            trial = self._solved(trial[None])[0]
             trial = trial if rounding is None else rounding.snap(trial[None])[0]
             excess = self._excess(trial)
             if excess == 0.0 and self._polytope.contains(trial[None])[0]:
@@ -249,6 +257,7 @@ class Where:
             if excess < least:
                 best, least = trial, excess
         if not found:
+            self._check_numbers(best)
             raise ValueError(
                 f"where: no point that satisfies all constraints was found among {_TRIES} random "
                 f"points and {_REPAIRS} steps from the best of them, which violates them by "
@@ -256,15 +265,30 @@ class Where:
             )
         return np.array(found)
 
+    def _check_numbers(self, unit: Floats[np.ndarray, " D"]) -> None:
+        """Raise ValueError where functions return no number at a point, the best that was found."""
+        point = self.space.decode(unit)
+        for name, constraint in self._nonlinear.items():
+            if over_nonlinear(name, constraint, point) == np.inf:
+                raise ValueError(
+                    f"{name}.fun returned {_checks.shown(constraint.fun(point))} at "
+                    f"{_checks.shown(point)}, and no point was found at which all constraints "
+                    "are finite: expected numbers"
+                )
+
     def _walk(
         self, x: Floats[np.ndarray, "m D"], rng: np.random.Generator
     ) -> Floats[np.ndarray, "m D"]:
         """Move each point along a line within the linear rows, or give a coordinate any value."""
-        along = self._polytope.hit_and_run(x, rng)
+        solves = self._linear.solves
+        along = (self._linear if solves else self._polytope).hit_and_run(x, rng)
         chosen = rng.integers(x.shape[1], size=len(x))
         replaced = np.array(x)
         replaced[np.arange(len(x)), chosen] = rng.uniform(size=len(x))
-        return np.where(rng.uniform(size=(len(x), 1)) < 0.5, along, replaced)
+        if solves:
+            replaced = self._solved(replaced)
+        moved = np.where(rng.uniform(size=(len(x), 1)) < 0.5, along, replaced)
+        return moved if self._rounding is None else self._rounding.snap(moved)
 
     def _back(
         self, z: Floats[np.ndarray, "m D"], anchors: Floats[np.ndarray, "k D"]
@@ -275,11 +299,16 @@ class Where:
             return z
         gaps = np.sum(anchors**2, axis=1) - 2.0 * z @ anchors.T
         start = anchors[np.argmin(gaps, axis=1)]
+
+        def at(share: np.ndarray) -> np.ndarray:
+            points = start + share * (z - start)
+            return self._solved(points) if self._linear.solves else points
+
         low = np.zeros((len(z), 1))
         high = np.where(outside[:, None], 1.0, 0.0)
         for _ in range(_HALVINGS if len(z) <= _FEW else _HALVINGS // 4):
             middle = 0.5 * (low + high)
-            inside = self.contains(start + middle * (z - start))[:, None]
+            inside = self.contains(at(middle))[:, None]
             low = np.where(inside, middle, low)
             high = np.where(inside, high, middle)
-        return np.where(outside[:, None], start + low * (z - start), z)
+        return np.where(outside[:, None], np.where(low > 0.0, at(low), start), z)
