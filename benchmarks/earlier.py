@@ -352,30 +352,32 @@ def real() -> dict:
 
 
 def speed() -> dict:
-    """Return seconds per suggestion with lessons over those without, in turns in one process."""
+    """Return processor seconds per suggestion with lessons over those without, as a run goes on.
+
+    Both runs have the same evaluations, one more for each suggestion, and take turns in one
+    process. All of it is done twice: the first time compiles and is not counted.
+    """
     found = {}
     task = families.hidden("linear", 1, 1000)
     lessons = lessons_of_map("linear", 1, 16)
     run = hidden_run("linear", 1, 1000, 100)
+    y = np.array([task.value(x) for x in run["x"]])
     curves = families.profiles(1, 300)
     of_designs = lessons_of("profiles-1", [Run("designs", curves)])
+    auto = methods.by_name("auto")
     for name, known in (("runs", lessons), ("designs", of_designs)):
-        ratios = []
-        for count in (30, 60, 100):
-            y = np.array([task.value(x) for x in run["x"][:count]])
+        for _ in range(2):
             seconds: dict[str, list[float]] = {"with": [], "without": []}
             caches: dict[str, dict] = {"with": {}, "without": {}}
-            for repeat in range(12):
+            for count in range(11, 101):
                 for kind, taught in (("with", known), ("without", None)):
-                    history = History(run["x"][:count], y, lessons=taught)
-                    began = time.perf_counter()
-                    said = methods.by_name("auto").suggest(
-                        history, 1, (0, count + repeat), caches[kind]
-                    )
-                    seconds[kind].append(time.perf_counter() - began)
+                    history = History(run["x"][:count], y[:count], lessons=taught)
+                    began = time.process_time()
+                    said = auto.suggest(history, 1, (0, count), caches[kind])
+                    seconds[kind].append(time.process_time() - began)
                     caches[kind] = said.cache
-            ratios.append(np.median(seconds["with"][2:]) / np.median(seconds["without"][2:]))
-        found[name] = [float(ratio) for ratio in ratios]
+        parts = zip(*(np.split(np.array(seconds[kind]), 3) for kind in seconds), strict=True)
+        found[name] = [float(np.mean(part) / np.mean(plain)) for part, plain in parts]
     return found
 
 
