@@ -1,6 +1,7 @@
 """Several objectives: fronts and volumes against brute force, and runs from the front door."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -162,6 +163,55 @@ def test_each_objective_has_a_model_where_improvement_is_searched_for(acquisitio
     assert not np.allclose(*made.x, atol=1e-3)
     again = methods.by_name("full_space", acquisition=acquisition).suggest(history, 2, (0, 1))
     np.testing.assert_array_equal(made.x, again.x)
+
+
+def angle_of(weights) -> float:
+    """Return where weights lead, as an angle from the first axis."""
+    return float(np.degrees(np.arctan2(weights[0], weights[1])))
+
+
+def with_a_gap(*looked) -> tuple[History, float, float]:
+    """Return a front that lacks a sixth, proposed with these weights, and the angles of its gap."""
+    angles = np.radians([*range(0, 31, 2), *range(60, 91, 2)])
+    y = 1.0 - np.stack([np.sin(angles), np.cos(angles)], axis=1)  # bends towards the origin
+    u = 0.1 + y[[15, 16]]  # the points beside the gap, from a tenth before the least values on
+    low, high = np.sort(np.degrees(np.arctan2(u[:, 1], u[:, 0])))
+    said = [Proposal("", {"weights": list(w), "narrow": True}) for w in looked]
+    proposals = (*(Proposal(),) * (len(y) - len(said)), *said)
+    x = np.full((len(y), 2), 0.5)
+    return History(x, y[:, 0], objectives=y, proposals=proposals), low, high
+
+
+def test_weights_lead_into_the_largest_gap_of_the_front_unless_it_was_looked_for():
+    narrow = objectives.Draw(np.array([0.5, 0.5]), True)
+    history, low, high = with_a_gap()
+    found = [objectives.towards_gaps(history, narrow, (0, i)).weights for i in range(5)]
+    middle = 0.5 * (low + high)
+    np.testing.assert_allclose([angle_of(w) for w in found], middle, atol=0.1 * (high - low))
+    for looked, tried in ((found[:1], ()), ((), found[:1])):
+        history, *_ = with_a_gap(*looked)
+        angle = angle_of(objectives.towards_gaps(history, narrow, (0, 0), tried).weights)
+        assert abs(angle - middle) > 0.2 * (high - low)
+
+
+def test_only_draws_of_two_objectives_in_units_of_the_front_look_for_gaps(rng):
+    history, *_ = with_a_gap()
+    wide = objectives.Draw(np.array([0.5, 0.5]), False)
+    assert objectives.towards_gaps(history, wide, (0, 0)) is wide
+    y = rng.uniform(size=(10, 3))
+    three = objectives.Draw(np.full(3, 1.0 / 3.0), True)
+    of_three = History(np.full((10, 2), 0.5), y[:, 0], objectives=y)
+    assert objectives.towards_gaps(of_three, three, (0, 0)) is three
+
+
+@pytest.mark.parametrize("weights", [None, "ab", [0.5], [0.5, "x"], [True, 0.5], 1.0])
+def test_weights_in_a_record_that_are_none_are_passed_over(weights):
+    history, *_ = with_a_gap()
+    said = Proposal("", {"weights": weights, "narrow": True})
+    odd = replace(history, proposals=(said,) * len(history.y))
+    narrow = objectives.Draw(np.array([0.5, 0.5]), True)
+    found, expected = (objectives.towards_gaps(h, narrow, (0, 0)) for h in (odd, history))
+    np.testing.assert_array_equal(found.weights, expected.weights)
 
 
 def test_a_run_finds_a_front(tmp_path):

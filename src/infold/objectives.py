@@ -20,7 +20,7 @@ from infold import _checks
 from infold.gp.outputs import without_outliers
 
 if TYPE_CHECKING:
-    from infold.history import History
+    from infold.history import History, Proposal
 
 _SUM = 0.05  # α: tells points apart that share their worst objective; that of ParEGO
 _FAR = 1e100  # beyond it a value is just bad
@@ -31,6 +31,8 @@ _BEYOND = 0.1
 _NARROWEST = 0.2  # of how far values reach: a smaller front is one end, and must grow first
 _LEAST_WEIGHT = 1e-12  # an objective of less weight has no limit
 _STREAM = 7  # of the random numbers of one suggestion
+_N_WEIGHTS = 64  # among which those are chosen that lead into a gap of the front
+_N_LOOKED = 20  # suggestions before this one that look elsewhere
 
 
 def non_dominated(y: Float[np.ndarray, "n m"]) -> Bool[np.ndarray, " n"]:
@@ -81,6 +83,54 @@ def draw_of(key: Sequence[int], n_objectives: int) -> Draw:
     """Return the draw of a suggestion, a function of the key: weights uniform on the simplex."""
     rng = np.random.default_rng([*key, _STREAM])
     return Draw(rng.dirichlet(np.ones(n_objectives)), bool(rng.uniform() < 0.5))
+
+
+def towards_gaps(
+    history: "History", draw: Draw, key: Sequence[int], tried: Sequence[np.ndarray] = ()
+) -> Draw:
+    """Return a draw that looks where the known front is thin.
+
+    Of many weights it has those whose direction is farthest from the points of the front, and from
+    where the last suggestions looked: what they did not find need not be there. Draws in units of
+    all values stay as they are, and so do those of more than two objectives.
+
+    Args:
+        history: the evaluations, and who proposed them with which weights.
+        draw: what was drawn.
+        key: seeds everything random.
+        tried: weights of this suggestion that led to known points.
+    """
+    feasible = np.all(history.constraints <= 0.0, axis=1)
+    made = Scalarization.of(history.objectives, draw, feasible)
+    if not draw.narrow or history.n_objectives != 2 or made is None or not np.any(feasible):
+        return draw
+    rng = np.random.default_rng([*key, _STREAM, 1])
+    weights = rng.dirichlet(np.ones(2), size=_N_WEIGHTS)
+    y = np.where(feasible[:, None], history.objectives, np.nan)
+    looked = [*_weights_of(history.proposals), *tried][-_N_LOOKED:]
+    covered = _directions(
+        np.concatenate([made.scaled(y[non_dominated(y)]), *(_aim(w)[None] for w in looked)])
+    )
+    nearest = np.max(_directions(_aim(weights)) @ covered.T, axis=1)
+    return draw._replace(weights=weights[np.argmin(nearest)])
+
+
+def _weights_of(proposals: Sequence["Proposal"]) -> list[np.ndarray]:
+    """Return the weights of two objectives with which gaps of the front were looked for."""
+    said = (proposal.diagnostics for proposal in proposals)
+    weights = (known.get("weights") for known in said if known.get("narrow") is True)
+    found = (w for w in weights if isinstance(w, list | tuple) and len(w) == 2)
+    return [np.array(w) for w in found if all(map(_checks.is_number, w))]
+
+
+def _aim(weights: Float[np.ndarray, "*n m"]) -> Float[np.ndarray, "*n m"]:
+    """Return where weights lead: all weighted objectives are equal there."""
+    return 1.0 / np.maximum(weights, _LEAST_WEIGHT)
+
+
+def _directions(u: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n m"]:
+    """Return rows of length 1."""
+    return u / np.linalg.norm(u, axis=1, keepdims=True)
 
 
 def equal_weights(n_objectives: int) -> Draw:
@@ -188,10 +238,13 @@ class Scalarization:
             reached = self.utopia[:, None] + u * self.scale[:, None]
             return self.unit[:, None] * np.clip(reached, -_FAR, _FAR)
 
-    def _weighted(self, y: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n m"]:
+    def scaled(self, y: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n m"]:
+        """Return objectives from utopia on, in units of how far values reach."""
         with np.errstate(over="ignore"):
-            u = np.clip((y / self.unit - self.utopia) / self.scale, -_FAR, _FAR)
-        return self.weights * u
+            return np.clip((y / self.unit - self.utopia) / self.scale, -_FAR, _FAR)
+
+    def _weighted(self, y: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n m"]:
+        return self.weights * self.scaled(y)
 
 
 def scalarize(

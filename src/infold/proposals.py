@@ -145,16 +145,20 @@ class Proposer:
         proposals: list[Proposal] = []
         for i in range(n):
             key = (self.seed, first + i)
+            tried: list[np.ndarray] = []
             for attempt in range(_DRAWS):
-                again = (attempt,) if attempt else ()
-                draw = objectives.draw_of((*key, *again), history.n_objectives)
+                drawn_by = (*key, attempt) if attempt else key
+                draw = objectives.draw_of(drawn_by, history.n_objectives)
+                draw = objectives.towards_gaps(history, draw, drawn_by, tried)
+                tried.append(draw.weights)
                 made = self.method.suggest(objectives.with_draw(history, draw), 1, key, cache)
                 cache = made.cache
                 by, diagnostics = made.proposals[0] if made.proposals else Proposal()
                 if not (diagnostics.get("passed_over") or history.knows(made.x[0])):
                     break
             points.append(made.x[0])
-            proposals.append(Proposal(by, {**diagnostics, "weights": draw.weights.tolist()}))
+            drawn = {"weights": draw.weights.tolist(), "narrow": draw.narrow}
+            proposals.append(Proposal(by, {**diagnostics, **drawn}))
             history = history.with_pending(points[-1], (proposals[-1],))
         return Suggestion(np.stack(points), tuple(proposals), cache, made.fitted)
 
