@@ -127,3 +127,23 @@ def test_a_study_of_several_objectives_finds_its_front(constrained):
     assert np.median(np.sum(np.sqrt(front), axis=1)) < 1.3
     if constrained:
         assert all(t.params["x0"] >= 0.3 for t in study.best_trials)
+
+
+def test_trials_say_with_which_weights_they_looked_for_gaps_of_the_front():
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler())
+    box = {f"x{i}": optuna.distributions.FloatDistribution(0.0, 1.0) for i in range(2)}
+    for number in range(14):
+        trial = study.ask(box)
+        x, y = trial.params.values()
+        if number < 13:
+            study.tell(trial, [x**2 + y, (1.0 - x) ** 2 + y])
+    looked = [private.looked_with(trial) for trial in study.trials]
+    assert 2 <= sum(map(bool, looked)) <= 9  # half of those after the first five, more or less
+    assert all(sum(said["weights"]) == pytest.approx(1.0) for said in looked if said)
+    coding = Coding(box)
+    memory = Memory().of(study.study_name, coding)
+    seen = look(study.trials, np.ones(2), coding, memory, oldest=datetime.min, n_design=5)
+    for said, proposal in zip(
+        looked, seen.history.proposals, strict=True
+    ):  # the last one is pending
+        assert proposal.diagnostics.items() >= said.items()

@@ -4,7 +4,7 @@ Seen to work with Optuna 4.9 and 5.0.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from optuna.distributions import BaseDistribution, FloatDistribution
@@ -13,6 +13,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 _KEY = "infold:params"
+_WEIGHTS = "infold:weights"
 _LONGEST = 2000  # characters of an attribute; relational storages take 2045
 
 
@@ -24,6 +25,17 @@ def trials(study: Study) -> list[FrozenTrial]:
 def chosen_by(trial: FrozenTrial) -> str:
     """Return "user" where somebody enqueued the trial, else nothing."""
     return "user" if "fixed_params" in trial.system_attrs else ""
+
+
+def keep_weights(study: Study, trial: FrozenTrial, weights: Iterable[float]) -> None:
+    """Keep with which weights of the objectives a trial looked for a gap of the front."""
+    study._storage.set_trial_system_attr(trial._trial_id, _WEIGHTS, [float(w) for w in weights])
+
+
+def looked_with(trial: FrozenTrial) -> dict[str, Any]:
+    """Return what `keep_weights` kept, as proposals have it."""
+    weights = trial.system_attrs.get(_WEIGHTS)
+    return {} if weights is None else {"weights": weights, "narrow": True}
 
 
 def keep_constraints(

@@ -249,6 +249,7 @@ def look(
     kept: list[FrozenTrial] = []
     evaluated: list[Located] = []
     pending: list[Located] = []
+    waiting: list[Proposal] = []
     by: list[str] = []
     n_finished = 0
     n_usable = 0
@@ -260,6 +261,7 @@ def look(
                 located = coding.locate_running(trial)
                 if located is not None:
                     pending.append(located)
+                    waiting.append(Proposal("", private.looked_with(trial)))
             continue
         says = trial.state in (TrialState.COMPLETE, TrialState.PRUNED) or _has_constraints(trial)
         n_finished += says
@@ -280,7 +282,7 @@ def look(
         losses[:, 0],
         np.array([located.unit for located in pending]).reshape(-1, dimension),
         coding.space.rounding,
-        (*_proposals(by, kept), *(Proposal() for _ in pending)),
+        (*_proposals(by, kept), *waiting),
         constraints=constraint_table(kept, memory.odd_trials),
         objectives=losses if len(signs) > 1 else np.empty((0, 0)),
     )
@@ -333,7 +335,8 @@ def _proposals(by: Iterable[str], trials: Sequence[FrozenTrial]) -> Iterator[Pro
     ends = sorted(t.datetime_complete for t in trials if t.datetime_complete is not None)
     for who, trial in zip(by, trials, strict=True):
         start = trial.datetime_start
-        yield Proposal(who, {} if start is None else {"known": bisect_right(ends, start)})
+        known = {} if start is None else {"known": bisect_right(ends, start)}
+        yield Proposal(who, {**known, **private.looked_with(trial)})
 
 
 def _last_reported(trial: FrozenTrial) -> float | None:

@@ -331,6 +331,9 @@ class InfoldSampler(BaseSampler):
                 key = (seed, trial.number)
                 if history.n_objectives > 1:
                     draw = objectives.draw_of(key, history.n_objectives)
+                    draw = objectives.towards_gaps(history, draw, key)
+                    if draw.narrow:
+                        private.keep_weights(study, trial, draw.weights)
                     history = objectives.with_draw(replace(history, lessons=None), draw)
                 suggestion = method.suggest(history, 1, key, dict(memory.cache))
                 memory.cache = suggestion.cache
