@@ -163,6 +163,35 @@ def test_sides_follow_the_lengthscales_and_their_mean_is_the_side():
     np.testing.assert_allclose(sides / sides[0], surface.lengthscale / surface.lengthscale[0])
 
 
+def box_with_lengthscales(lengthscale, n_pending):
+    lengthscale = np.asarray(lengthscale)
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.4, 0.6, size=(30, len(lengthscale)))
+    history = History(x, np.sum(x, axis=1))
+    for _ in range(n_pending):
+        history = history.with_pending(rng.uniform(size=len(lengthscale)), (Proposal(),))
+    place = TrustRegion(first_side=1e-3, least_side=1e-4).at(history)
+    fitted = FullSpaceGP().fit(place.history, (0, 0), {}).condition(history)
+    (surface,) = fitted.surfaces
+    return place.around(replace(surface, lengthscale=lengthscale), rng)
+
+
+def test_points_chosen_together_are_not_held_where_few_inputs_matter():
+    few = np.append([0.1, 0.1], np.full(78, 10.0))
+    alone = box_with_lengthscales(few, 0)
+    together = box_with_lengthscales(few, 1)
+    wider = (together.upper - together.lower) / (alone.upper - alone.lower)
+    np.testing.assert_allclose(wider, wider[0])  # in proportion to the lengthscales, as ever
+    # Of 80 inputs 2 matter: √40 of their lengthscale in place of 89 of them.
+    np.testing.assert_allclose(wider[0], 100.0 ** (78 / 80) / np.sqrt(40.0), rtol=0.01)
+
+
+def test_points_chosen_together_have_the_usual_box_where_all_inputs_matter_alike():
+    boxes = [box_with_lengthscales(np.full(8, 0.7), n) for n in (0, 3)]
+    np.testing.assert_allclose(boxes[0].upper - boxes[0].lower, 1e-3)
+    np.testing.assert_allclose(boxes[1].upper - boxes[1].lower, 1e-3)
+
+
 def test_discrete_coordinates_are_free_in_the_smallest_box():
     discrete = np.array([True, False, False, False, True])
     rounding = Rounding(discrete, lambda x: np.where(discrete, np.round(x), x))

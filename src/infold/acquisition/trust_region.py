@@ -174,8 +174,7 @@ class Near:
         centre = surface.promising[0]
         half = np.full(len(centre), 0.5 * self.side)
         if surface.lengthscale is not None:
-            logarithms = np.log(surface.lengthscale)
-            half *= np.exp(logarithms - np.mean(logarithms))
+            half *= surface.lengthscale / self._unit(surface)
         if surface.rounding is not None:
             half = np.where(surface.rounding.coordinates, 1.0, half)
         return Box(
@@ -185,3 +184,17 @@ class Near:
             self.side,
             self.settings.n_moved,
         )
+
+    def _unit(self, surface: Surface) -> float:
+        """Return the lengthscale along which the box is as wide as its side.
+
+        It is the geometric mean of all. Where few inputs matter, the others make that so long that
+        the box is next to nothing along those few. One point at a time widens it soon enough, but
+        points that are chosen together would all end at the same edge. So those that are not the
+        only one have the scale of the inputs that matter, the inverse of the root mean square of
+        inverse lengthscales.
+        """
+        lengthscale = np.asarray(surface.lengthscale)
+        if len(surface.data) > len(self.history.x):
+            return float(np.mean(lengthscale**-2.0) ** -0.5)
+        return float(np.exp(np.mean(np.log(lengthscale))))
