@@ -7,6 +7,7 @@ it was; the summary is written to results/earlier.json. `real` compares with oth
 which the extra `peers` installs.
 """
 
+import itertools
 import json
 import sys
 import time
@@ -27,6 +28,8 @@ _RESULTS = Path(__file__).resolve().parent.parent / "results"
 _KEPT = _RESULTS / "earlier"
 _EARLIER_BUDGET = 150
 _NEW = range(1000, 1004)
+# Of the four forms of tasks some are solved and some are not: a median of few lies anywhere between.
+_MANY_NEW = range(1000, 1012)
 _MAPS = (1, 2, 3)
 _REPEATS = 6  # of each unrelated pair: regrets of single runs differ by factors
 _SOLVED = 1e-6  # regrets below this share of that after the initial design count as that
@@ -87,10 +90,12 @@ def _ratio(a: list[float], b: list[float]) -> dict:
     }
 
 
-def _compared(kind: str, seed: int, lessons: Lessons, tag: str, at: int) -> tuple[list, list]:
+def _compared(
+    kind: str, seed: int, lessons: Lessons, tag: str, at: int, numbers: range = _NEW
+) -> tuple[list, list]:
     """Return regrets after `at` evaluations with and without lessons."""
     taught, scratch = [], []
-    for number in _NEW:
+    for number in numbers:
         task = families.hidden(kind, seed, number)
         before = hidden_run(kind, seed, number, 100)
         name = f"{task.name}-after-{tag}"
@@ -107,10 +112,24 @@ def hidden() -> dict:
         parts: tuple[list, list] = ([], [])
         for seed in _MAPS:
             lessons = lessons_of_map(kind, seed, 16)
-            for all_, some in zip(parts, _compared(kind, seed, lessons, "16", 60), strict=True):
-                all_ += some
+            some = _compared(kind, seed, lessons, "16", 60, _MANY_NEW)
+            for all_, more in zip(parts, some, strict=True):
+                all_ += more
         found[kind] = _ratio(*parts)
         print(kind, found[kind], flush=True)
+    return found
+
+
+def ideal() -> dict:
+    """Return regrets after 60 evaluations of `auto` on the hidden variables themselves."""
+    found = {}
+    for kind in ("linear", "sigmoid"):
+        regrets = []
+        for seed, number in itertools.product(_MAPS, _MANY_NEW):
+            task = families.unhidden(kind, seed, number)
+            run = kept_run(task.name, task, 60, seed * 100 + number)
+            regrets.append(float(np.min(run["y"])) - task.minimum)
+        found[kind] = {"runs": len(regrets), "median": float(np.median(regrets))}
     return found
 
 
@@ -386,8 +405,8 @@ def main() -> None:
     _KEPT.mkdir(parents=True, exist_ok=True)
     path = _RESULTS / "earlier.json"
     found = json.loads(path.read_text()) if path.exists() else {}
-    parts = {"hidden": hidden, "growth": growth, "unrelated": unrelated, "designs": designs}
-    parts |= {"unseen": unseen, "real": real, "speed": speed}
+    parts = {"hidden": hidden, "ideal": ideal, "growth": growth, "unrelated": unrelated}
+    parts |= {"designs": designs, "unseen": unseen, "real": real, "speed": speed}
     for name in sys.argv[1:] or parts:
         found[name] = parts[name]()
         path.write_text(json.dumps(found, indent=1) + "\n")

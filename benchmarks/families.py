@@ -55,6 +55,23 @@ def hidden(kind: str, seed: int, number: int, dimension: int = 60) -> Task:
     return Task(f"{kind}-{seed}-{number}", dimension, value)
 
 
+def unhidden(kind: str, seed: int, number: int) -> Task:
+    """Return the same function of the ten hidden variables themselves.
+
+    Each reaches two deviations of what uniform points of the cube have. A run on this task knows
+    the map exactly, and nothing else of the family.
+    """
+    task = hidden(kind, seed, number)
+    r = embedding(task.dimension, _N_HIDDEN, seed=1000 + seed)
+    reach = 2.0 / np.sqrt(3.0)
+
+    def value(h: np.ndarray) -> float:
+        u = reach * (2.0 * np.asarray(h) - 1.0)
+        return task.value(0.5 + 0.5 * r.T @ u)
+
+    return Task(f"un{task.name}", _N_HIDDEN, value)
+
+
 def _bowl(step: np.ndarray, rotation: np.ndarray, curvature: np.ndarray) -> float:
     return float(np.sum(curvature * (rotation @ step) ** 2))
 

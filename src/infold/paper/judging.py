@@ -44,7 +44,7 @@ NOT_REPRODUCED = "not reproduced"
 NOT_CONTRADICTED = "not contradicted"
 UNDECIDED = "undecided"
 IN_PART = "reproduced in part"
-BESIDE = ("text", "code", "noise")
+BESIDE = ("text", "free", "code", "noise")
 """Variants whose verdicts stand beside those of the defaults, where a claim fails with these."""
 
 
