@@ -28,7 +28,7 @@ _RESULTS = Path(__file__).resolve().parent.parent / "results"
 _KEPT = _RESULTS / "earlier"
 _EARLIER_BUDGET = 150
 _NEW = range(1000, 1004)
-# Of the four forms of tasks some are solved and some are not: a median of few lies anywhere between.
+# Some of the four forms of tasks are solved, some not: a median of few lies anywhere between.
 _MANY_NEW = range(1000, 1012)
 _MAPS = (1, 2, 3)
 _REPEATS = 6  # of each unrelated pair: regrets of single runs differ by factors
