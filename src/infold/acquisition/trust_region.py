@@ -23,6 +23,9 @@ from infold.record import OTHERS, History
 
 _RECENT = 10  # evaluations whose median says what values are usual
 _FEWEST = 64  # evaluations that the model is fitted to, where there are so many
+# Geometric mean of lengthscales over the inverse of their root mean square inverse, beside pending
+# points: up to 2.4 where all inputs matter, 7 to 25 where 2 to 6 of 60 to 80 do (docs/notes.md).
+_LONGEST = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,11 +193,12 @@ class Near:
 
         It is the geometric mean of all. Where few inputs matter, the others make that so long that
         the box is next to nothing along those few. One point at a time widens it soon enough, but
-        points that are chosen together would all end at the same edge. So those that are not the
-        only one have the scale of the inputs that matter, the inverse of the root mean square of
-        inverse lengthscales.
+        points that are chosen together would all end at the same edge. So beside pending points it
+        is at most a few times the lengthscale of the inputs that matter.
         """
         lengthscale = np.asarray(surface.lengthscale)
-        if len(surface.data) > len(self.history.x):
-            return float(np.mean(lengthscale**-2.0) ** -0.5)
-        return float(np.exp(np.mean(np.log(lengthscale))))
+        usual = float(np.exp(np.mean(np.log(lengthscale))))
+        if len(surface.data) == len(self.history.x):
+            return usual
+        mattering = float(np.mean(lengthscale**-2.0) ** -0.5)
+        return min(usual, _LONGEST * mattering)
