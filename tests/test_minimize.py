@@ -78,6 +78,18 @@ def test_first_points_are_evaluated_first(x0):
     np.testing.assert_allclose(result.x_iters[0], 0.5, atol=1e-12)
 
 
+def test_first_points_that_are_repeated_are_evaluated_as_often_after_a_resume_too(tmp_path):
+    p, q = [0.5] * 5, [0.25] * 5
+    options = {"method": "random", "x0": [p, p, p, q], "seed": 0}
+    whole = infold.minimize(sphere, BOUNDS, n_trials=6, **options)
+    for n_trials in (2, 6):
+        parts = infold.minimize(
+            sphere, BOUNDS, n_trials=n_trials, checkpoint=tmp_path / "run.json", **options
+        )
+    np.testing.assert_array_equal(parts.x_iters, whole.x_iters)
+    np.testing.assert_array_equal(whole.x_iters[:4], [p, p, p, q])
+
+
 def test_callback_stops_by_returning_true_or_by_stop_iteration():
     def enough(result):
         return result.nfev == 4

@@ -143,6 +143,33 @@ def test_a_method_without_a_model_says_so():
         Optimizer(SPACE, method="full_space").model()
 
 
+def test_the_best_point_is_one_that_was_evaluated():
+    optimizer = Optimizer({"rate": Float(1e-5, 1.0, log=True), "b": (-0.7, 1.3)}, seed=0)
+    rng = np.random.default_rng(0)
+    points = [{"rate": rate, "b": 0.3} for rate in (1.2e-3, 1.3e-3, 0.7e-3, 1e-3, 3e-3)]
+    for p in points * 3:
+        optimizer.tell(p, np.log10(p["rate"]) ** 2 + rng.normal())
+    assert optimizer.model().best()[0] in points
+
+
+@pytest.mark.parametrize("noise", [0.04, 1.0])
+def test_a_noise_that_was_given_is_the_noise_of_the_model(noise):
+    optimizer = Optimizer([(-1.0, 1.0)] * 3, seed=0, noise=noise)
+    rng = np.random.default_rng(0)
+    for x in rng.uniform(-1.0, 1.0, size=(25, 3)):
+        optimizer.tell(x, np.exp(2.0 * np.sum(x**2)) + np.sqrt(noise) * rng.normal())
+    assert optimizer.model().noise == pytest.approx(noise)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_noise_of_any_scale_is_a_number(scale):
+    optimizer = Optimizer([(0.0, 1.0)] * 3, seed=0)
+    rng = np.random.default_rng(0)
+    for x in rng.uniform(size=(15, 3)):
+        optimizer.tell(x, scale * (np.sum((x - 0.3) ** 2) + 0.3 * rng.normal()))
+    assert optimizer.model().noise >= 0.0
+
+
 def test_no_points_have_no_predictions():
     model = told(n=12).model()
     for none in ([], np.empty((0, 3))):

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from scipy.optimize import OptimizeResult
 from infold import _checks, objectives
 from infold.evaluation.outcome import Outcome
 from infold.methods import Method
+from infold.models.base import NEGLIGIBLE_NOISE
 from infold.optimizer import Optimizer
 from infold.record import Evaluation, to_frame
 from infold.running.callbacks import checked_callback
@@ -24,6 +26,8 @@ from infold.space.space import as_points
 
 if TYPE_CHECKING:
     import pandas
+
+    from infold.model_view import ModelView
 
 
 class Result(OptimizeResult):
@@ -329,11 +333,18 @@ def result_of(optimizer: Optimizer, already: int, message: str) -> Result:
 
 def add_prediction(result: Result) -> None:
     """Add what the model says is the best point, where evaluations are noisy."""
-    if result.optimizer.n_objectives > 1 or not result.optimizer.noisy:
-        return
-    model = result.optimizer.model()
-    result.x_model, result.fun_model = model.best()
-    result.noise = model.noise
+    model = noisy_model(result.optimizer)
+    if model is not None:
+        result.x_model, result.fun_model = model.best()
+        result.noise = model.noise
+
+
+def noisy_model(optimizer: Optimizer) -> "ModelView | None":
+    """Return the model of all evaluations where it takes much of them for noise; None elsewhere."""
+    if optimizer.n_objectives > 1 or not optimizer.noisy:
+        return None
+    model = optimizer.model()
+    return model if float(model.fitted.noise) >= NEGLIGIBLE_NOISE else None
 
 
 def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
@@ -341,9 +352,13 @@ def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:
     if x0 is None and y0 is None:
         return []
     space = optimizer.space
-    known = {space.identity(x) for x in (*optimizer.points, *optimizer.pending)}
+    known = Counter(space.identity(x) for x in (*optimizer.points, *optimizer.pending))
     points = [space.normalize(x) for x in as_points(x0)]
-    new = [space.identity(point) not in known for point in points]
+    new = []
+    for point in points:  # one that is there more than once is evaluated as often
+        identity = space.identity(point)
+        new.append(known[identity] == 0)
+        known[identity] -= not new[-1]
     if y0 is None:
         for i, x in enumerate(points):
             violated = None if space.where is None else space.where.violated(x)

@@ -41,17 +41,26 @@ class LeaveOneOut:
 class ModelView:
     """A model to ask."""
 
-    def __init__(self, space: Space, fitted: Fitted, history: History, sign: float) -> None:
+    def __init__(
+        self,
+        space: Space,
+        fitted: Fitted,
+        history: History,
+        points: Sequence[Point],
+        sign: float,
+    ) -> None:
         """
         Args:
             space: the user's parameters.
             fitted: the model, in the unit cube.
             history: all evaluations; those that it was fitted to are `fitted.history`.
+            points: where they were made, as the user writes them.
             sign: -1 where the user maximizes, and the model sees values with the other sign.
         """
         self.space = space
         self.fitted = fitted
         self._history = history
+        self._points = points
         self._sign = sign
 
     def __repr__(self) -> str:
@@ -98,17 +107,17 @@ class ModelView:
         Where values were transformed it is that of values around the median.
         """
         outputs = self.fitted.outputs
-        deviation = np.sqrt([float(self.fitted.noise)])
-        _, spread = outputs.spread(np.array([np.median(self.fitted.targets)]), deviation)
-        return float(spread[0]) ** 2
+        median = outputs.invert(np.array([np.median(self.fitted.targets)]))
+        with np.errstate(over="ignore", under="ignore"):
+            return float(self.fitted.noise) * float(np.exp(-2.0 * outputs.log_slope(median)[0]))
 
     def best(self) -> tuple[Point, float]:
         """Return the evaluated point that is predicted to be the best, and the prediction."""
         history = self.fitted.history
-        units = history.x[history.eligible]
-        mean, _ = self._predict_units(units)
+        rows = np.arange(len(history.y)) if history.rows is None else history.rows
+        mean, _ = self._predict_units(history.x[history.eligible])
         best = int(np.argmin(self._sign * mean))
-        return self.space.decode(units[best]), float(mean[best])
+        return self._points[rows[history.eligible][best]], float(mean[best])
 
     @float64
     def leave_one_out(self) -> LeaveOneOut:

@@ -292,7 +292,8 @@ class Optimizer(RunView):
                 raise ValueError(f"the method {name} has no model to fit")
             key = (self.seed, self._record.n_asked)
             model = self._model = Model(history, fit(history, key, self._cache))
-        return ModelView(self.space, model.fitted, model.history, float(self._record.sign))
+        sign = float(self._record.sign)
+        return ModelView(self.space, model.fitted, model.history, self.points, sign)
 
     def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
         """Write the run to a file that `load` continues from.

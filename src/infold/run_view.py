@@ -1,5 +1,6 @@
 """What can be read of a run: its evaluations, what is pending, the best point."""
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from infold.space.fixed import Fixed
 
 if TYPE_CHECKING:
     import pandas
+
+_FEW = 5  # suggestions, whose models may take turns in what they believe
 
 
 class RunView:
@@ -88,12 +91,13 @@ class RunView:
 
     @property
     def noisy(self) -> bool:
-        """Whether the model of the last suggestion takes much of what it sees for noise."""
+        """Whether a model of the last few suggestions took much of what it saw for noise."""
         if all(e.failed for e in self._record.evaluations):
             return False  # what the model saw were violations
         diagnostics = (e.diagnostics for e in reversed(self._record.evaluations))
-        noise = next((known["noise"] for known in diagnostics if "noise" in known), None)
-        return isinstance(noise, float) and noise >= NEGLIGIBLE_NOISE
+        noises = (known["noise"] for known in diagnostics if "noise" in known)
+        last = itertools.islice(noises, _FEW)
+        return any(isinstance(noise, float) and noise >= NEGLIGIBLE_NOISE for noise in last)
 
     @property
     def exhausted(self) -> bool:

@@ -175,6 +175,19 @@ def test_minimizes_an_external_program(tmp_path):
     assert all(abs(e["y"] - e["x"]["a"] ** 2 - e["x"]["n"]) < 1e-12 for e in evaluations(path))
 
 
+def test_square_brackets_are_shown_as_they_are(tmp_path):
+    path = tmp_path / "d[" / "run].json"
+    path.parent.mkdir()
+    command = f"{sys.executable} -c 'print({{a}} + {{n}})' [red] [/a]"
+    arguments = ["minimize", "--command", command, "--space", write_space(tmp_path)]
+    options = ["--method", "random", "--trials", "2", "--checkpoint", str(path)]
+    result = runner.invoke(app, [*arguments, *options])
+    assert result.exit_code == 0, result.output
+    shown = result.output.replace("\n", "")
+    assert "[red] [/a]" in shown
+    assert "d[/run].json" in shown
+
+
 def test_program_that_fails_or_hangs_ends_the_run_after_some_failures(tmp_path):
     for script, text in (
         ("import sys; sys.exit(3)", "ended with status 3"),

@@ -99,6 +99,22 @@ def test_nothing_in_common_is_a_warning_and_the_study_goes_on(caplog):
     assert caplog.text.count("nothing is learned from earlier runs about these parameters: z") == 1
 
 
+def test_studies_with_nothing_in_common_are_a_warning_too(caplog):
+    other = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    other.optimize(lambda trial: trial.suggest_float("z", 0.0, 1.0), n_trials=5)
+    assert len(run(new([*earlier(1), other])).trials) == 4
+    assert "has no parameter in common" in caplog.text
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_parameters_without_names_are_x0_and_so_on(n, rng):
+    x = rng.uniform(size=(12, n))
+    study = run(new((x, np.sum((x - 0.3) ** 2, axis=1))))
+    first = study.trials[0].params
+    best = x[np.argmin(np.sum((x - 0.3) ** 2, axis=1))]
+    np.testing.assert_allclose([first[name] for name in NAMES[:n]], best)
+
+
 def test_studies_that_teach_nothing_are_named(caplog):
     assert len(run(new(optuna.create_study(study_name="empty"))).trials) == 4
     assert "study empty: it is empty" in caplog.text

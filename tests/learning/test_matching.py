@@ -1,5 +1,8 @@
 """Runs of one family come to one space, and what it holds is right in that of a new run."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import optuna
 import pytest
@@ -7,7 +10,7 @@ from tests.learning.made import MIXED, told
 
 from infold import Bool, Categorical, Float, Int, Space
 from infold.learning import views
-from infold.learning.lessons import FeatureMap, Lessons, Metric
+from infold.learning.lessons import FeatureMap, Lessons, Manifold, Metric
 from infold.learning.matching import Family, coordinate_names, family_of
 from infold.learning.sources import read
 
@@ -112,6 +115,13 @@ def test_spaces_with_nothing_in_common_are_an_error_that_says_which():
         family(run, {"b": (0.0, 1.0)})
     with pytest.raises(ValueError, match=r"earlier\[1\] has no parameter in common with earlier\["):
         family([run, told({"b": Float(0.0, 1.0)})])
+    both = told({"a": Float(0.0, 1.0), "b": Float(0.0, 1.0)})
+    linked = family([run, told({"b": Float(0.0, 1.0)}), both])
+    assert list(linked.space.parameters) == ["a", "b"]
+
+
+def test_any_name_can_be_sorted():
+    assert list(family(told({"a1²": (0.0, 1.0), "a": (0.0, 1.0)})).space.parameters) == ["a", "a1²"]
 
 
 def test_parameters_without_names_are_matched_by_number(rng):
@@ -244,6 +254,77 @@ def test_points_of_lessons_keep_their_values_in_another_space(log):
     assert [name for name, is_known in known.items() if not is_known] == ["new", "kind=d"]
 
 
+@pytest.mark.parametrize(("low", "expected"), [(1e-6, 0.02), (1e-4, 0.02), (0.1, 0.1)])
+def test_points_of_lessons_keep_their_values_where_a_logarithmic_range_grows(low, expected):
+    old = {"rate": Float(1e-2, 1.0, log=True), "a": (0.0, 1.0)}
+    new = {"rate": Float(low, 10.0, log=True), "a": (0.0, 1.0)}
+    lessons = seen(old, new, [{"rate": 0.02, "a": 0.3}])
+    assert Space.of(new).decode(lessons.points[0])["rate"] == pytest.approx(expected)
+    stretched = np.log(100.0) / np.log(10.0 / low)
+    np.testing.assert_allclose(lessons.metric.log_lengthscale[0], -1.0 + np.log(stretched))
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_points_of_lessons_are_moved_to_the_edge_of_a_range_elsewhere(log):
+    old = {"rate": Float(1e-2, 1.0, log=True), "a": (0.0, 1.0)}
+    new = {"rate": Float(1e-6, 1e-4, log=log), "a": (0.0, 1.0)}
+    lessons = seen(old, new, [{"rate": 0.02, "a": 0.3}])
+    point = Space.of(new).decode(lessons.points[0])
+    assert (point["rate"], point["a"]) == pytest.approx((1e-4, 0.3))
+
+
+def test_what_was_fixed_in_the_family_keeps_its_value():
+    old = {"a": (0.0, 1.0), "k": Float(3.0, 3.0), "kind": Categorical(["b"]), "n": Int(2, 2)}
+    new = {
+        "a": (0.0, 1.0),
+        "k": (0.0, 10.0),
+        "kind": Categorical(["a", "b", "c"]),
+        "n": Int(3, 5),
+    }
+    points = [{"a": 0.3, "k": 3.0, "kind": "b", "n": 2}]
+    lessons = seen(old, new, points)
+    for unit in (lessons.points[0], lessons.centre):
+        point = Space.of(new).decode(unit)
+        assert (point["a"], point["k"]) == pytest.approx((0.3, 3.0))
+        assert (point["kind"], point["n"]) == ("b", 3)
+    assert lessons.metric.known.tolist() == [True] + [False] * 5
+    elsewhere = {"a": (0.0, 1.0), "kind": Categorical(["a", "c"])}
+    assert np.all(np.isfinite(seen(old, elsewhere, points).points))
+
+
+def with_designs(lessons: Lessons, rng) -> Lessons:
+    count = 12
+    return replace(
+        lessons,
+        manifold=Manifold(
+            x=rng.uniform(size=(count, lessons.dimension)),
+            z=rng.normal(size=(count, 1)),
+            log_lengthscale=np.zeros(1),
+            log_noise=-5.0,
+            weight=np.ones(lessons.dimension),
+        ),
+    )
+
+
+def test_designs_that_all_come_to_one_point_teach_nothing(rng):
+    family_space = Space.of({"a": (0.0, 1.0), "b": (0.0, 1.0)})
+    lessons = with_designs(lessons_at(np.array([[0.2, 0.3]])), rng)
+    for low, kept in ((0.5, True), (5.0, False)):
+        new = Space.of({"a": (low, 6.0), "b": (low, 6.0)})
+        moved = views.seen_from(lessons, family_space, new, name="old.json")
+        assert (moved.manifold is not None) == kept
+
+
+@pytest.mark.parametrize("factor", [1e-25, 1e-12, 1e12, 1e25])
+def test_lessons_of_far_wider_or_narrower_ranges_can_be_written_and_read(factor, rng):
+    family_space = Space.of({"a": (0.0, 1.0), "b": (0.0, 1.0)})
+    lessons = with_designs(lessons_at(np.array([[0.2, 0.3]])), rng)
+    new = Space.of({"a": (0.0, factor), "b": (-factor, factor)})
+    moved = views.seen_from(lessons, family_space, new, name="old.json")
+    again = Lessons.from_json(json.loads(json.dumps(moved.to_json())))
+    np.testing.assert_array_equal(again.points, moved.points)
+
+
 def test_lengthscales_stretch_with_the_range():
     lessons = seen({"a": (0.0, 1.0), "b": (0.0, 1.0)}, {"a": (0.0, 0.5), "b": (0.0, 2.0)}, [[0, 0]])
     before = np.linspace(-1.0, 1.0, 2)
@@ -270,6 +351,8 @@ def test_fixed_parameters_and_truth_values_have_their_places():
 def test_lessons_about_other_parameters_or_kinds_are_refused_by_name():
     with pytest.raises(ValueError, match=r"old.json has no parameter in common with the new run"):
         seen(OLD, {"z": (0.0, 1.0)}, POINTS)
+    with pytest.raises(ValueError, match=r"expected some of z$"):
+        seen(OLD, {"z": (0.0, 1.0), "rate": (0.5, 0.5)}, POINTS)
     with pytest.raises(ValueError, match=r"layers is of the kind int in old.json and float in the"):
         seen(OLD, {"layers": (0.0, 1.0)}, POINTS)
     with pytest.raises(ValueError, match=r"old.json has 2 parameters without names: expected 3"):

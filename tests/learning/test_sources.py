@@ -98,6 +98,14 @@ def test_run_files_without_values_are_designs(tmp_path):
     assert teaches_nothing(third) == "no evaluation succeeded"
 
 
+def test_points_that_break_constraints_are_no_designs():
+    optimizer = Optimizer([(0.0, 1.0)] * 2, method="random", seed=0)
+    for x in optimizer.ask(5):
+        optimizer.tell(x, None, constraints=[1.0])
+    for source in read([optimizer, optimizer.to_frame()]):
+        assert teaches_nothing(source) == "no evaluation succeeded"
+
+
 def test_arrays_are_points_with_or_without_values(rng):
     x, y = rng.uniform(size=(5, 3)), np.array([1.0, np.nan, 2.0, np.inf, 3.0])
     pair, alone = read([(x, y), x])
@@ -106,6 +114,7 @@ def test_arrays_are_points_with_or_without_values(rng):
     assert alone.values is None
     assert same(one((x.tolist(), y.tolist())), pair)
     assert same(one((x, y)), pair)
+    assert same(one((x, (1.0, None, 2.0, None, 3.0))), pair)
     assert same(one(x.tolist()), alone)
     named = one([{"a": 1.0, "b": "left"}, {"a": 2.0, "b": "right"}])
     assert named.named
@@ -158,9 +167,45 @@ def test_tables_that_to_frame_made_are_runs(tmp_path):
         assert np.array_equal(source.values, optimizer.values, equal_nan=True)
 
 
+def test_tables_that_to_frame_made_keep_constraints(tmp_path):
+    optimizer = Optimizer({"a": (0.0, 1.0), "constraint": (0.0, 1.0)}, method="random", seed=0)
+    for i, x in enumerate(optimizer.ask(6)):
+        optimizer.tell(x, float(i), constraints=[-1.0, 3.0 - i])
+    frame = optimizer.to_frame()
+    frame.to_csv(tmp_path / "run.csv")
+    for source in read([optimizer, frame, tmp_path / "run.csv"]):
+        assert list(source.parameters) == ["a", "constraint"]
+        assert np.array_equal(source.losses, [np.nan] * 3 + [3.0, 4.0, 5.0], equal_nan=True)
+
+
+def test_tables_of_several_objectives_are_refused(tmp_path):
+    optimizer = Optimizer([(0.0, 1.0)] * 2, direction=["minimize", "minimize"], seed=0)
+    for x in optimizer.ask(3):
+        optimizer.tell(x, [1.0, 2.0])
+    frame = optimizer.to_frame()
+    frame.to_csv(tmp_path / "run.csv")
+    for table in (frame, tmp_path / "run.csv"):
+        with pytest.raises(ValueError, match="has several objectives: expected a run with one"):
+            read(table)
+
+
+@pytest.mark.parametrize("cell", [[1.0, 2.0], pandas.Timestamp(2020, 1, 1)])
+def test_cells_that_are_no_values_are_refused_by_column(cell):
+    with pytest.raises(ValueError, match=r"earlier: when of row 0 = .*: expected a number, a text"):
+        read(pandas.DataFrame({"a": [0.1, 0.2], "when": [cell, cell]}))
+
+
+def test_a_missing_database_is_not_made(tmp_path):
+    with pytest.raises(ValueError, match="there is no such file"):
+        read((f"sqlite:///{tmp_path / 'no.db'}", "study"))
+    assert not list(tmp_path.iterdir())
+
+
 def test_tables_of_pandas_hold_designs_and_values():
     frame = pandas.DataFrame({"a": [0.1, 0.2], "b": [1.0, 3.0], "value": [5.0, np.nan]})
     assert np.array_equal(one(frame).values, [5.0, np.nan], equal_nan=True)
+    nullable = frame.astype({"value": "Float64"})
+    assert np.array_equal(one(nullable).values, [5.0, np.nan], equal_nan=True)
     pair = one((frame[["a", "b"]], frame["value"]))
     assert pair.named
     assert np.array_equal(pair.values, [5.0, np.nan], equal_nan=True)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import infold
 from infold import Float, Int, Space
 
 
@@ -84,6 +85,15 @@ def test_steps_are_the_decimal_numbers_that_were_written():
     ]
     thirds = Float(0.0, 1.0, step=1 / 3)
     assert thirds.decode(np.array([1.0])) == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize(("low", "high", "step"), [(5000.05, 5000.4, 0.05), (925.0, 925.002, 1e-3)])
+def test_all_steps_of_a_small_space_are_evaluated(low, high, step):
+    result = infold.minimize(
+        lambda p: -p["w"], {"w": Float(low, high, step=step)}, n_trials=20, method="random", seed=0
+    )
+    assert result.fun == -high
+    assert result.nit == round((high - low) / step) + 1
 
 
 def test_numbers_near_a_step_are_that_step_and_others_are_refused():

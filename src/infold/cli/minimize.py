@@ -160,9 +160,11 @@ def _best_words(optimizer: "Optimizer", value: Any) -> str:
 
 def _say_noise(optimizer: "Optimizer") -> None:
     """Say what the model takes for the best point, where evaluations are noisy."""
-    if optimizer.n_objectives > 1 or not optimizer.noisy:
+    from infold._minimize import noisy_model
+
+    model = noisy_model(optimizer)
+    if model is None:
         return
-    model = optimizer.model()
     x, value = model.best()
     index = next(i for i, point in enumerate(optimizer.points) if point == x)
     console.print(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import typer
 from rich.console import Console
 
-console = Console()
+console = Console(markup=False)  # commands and paths may have square brackets
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def listed(option: str, text: str, known: Iterable[str]) -> list[str]:
     for name in chosen:
         if name not in known:
             raise ValueError(f"--{option} {name!r}: expected one of {', '.join(known)}")
-    return chosen
+    return list(dict.fromkeys(chosen))
 
 
 def numbers(option: str, text: str) -> list[int]:

@@ -372,13 +372,11 @@ def losses(trials: Iterable[FrozenTrial], sign: float) -> np.ndarray:
 
 
 def _finite(y: np.ndarray, pruned: np.ndarray) -> np.ndarray:
-    """Return values without infinities, those of pruned trials no better than the median.
+    """Return values, those of pruned trials no better than the median.
 
-    The infinity that is bad counts as a failure, the good one as the best value seen.
+    Infinities count as failures, also the one that would be good: it is no value of a function, and
+    the logarithm of zero in a simulation that broke must not attract the search.
     """
-    y = np.where(np.isposinf(y), np.nan, y)
+    y = np.where(np.isinf(y), np.nan, y)
     completed = y[np.isfinite(y) & ~pruned]
-    if len(completed) == 0:
-        return np.where(np.isneginf(y), np.nan, y)
-    y = np.where(np.isneginf(y), np.min(completed), y)
-    return np.where(pruned, np.maximum(y, np.median(y[np.isfinite(y) & ~pruned])), y)
+    return np.where(pruned, np.maximum(y, np.median(completed)), y) if len(completed) else y

@@ -401,6 +401,14 @@ def _learned(earlier: Any, search_space: Mapping[str, BaseDistribution] | None) 
         learned = learn(earlier, space=space)
     except NothingToLearn:  # which the log says
         return None
+    except NothingShared as error:
+        if space is not None:
+            raise
+        _log.warning("nothing is learned from earlier runs: %s", error)
+        return None
+    if not learned.space.named and space is None:
+        # A study learns its parameters one by one, so that numbers match none of them: x0, x1, ...
+        learned = replace(learned, space=Space(learned.space.parameters, named=True))
     return None if learned.lessons.empty else learned
 
 

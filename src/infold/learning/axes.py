@@ -28,14 +28,17 @@ class Axis:
 
     def _scaled(self, values: np.ndarray) -> np.ndarray:
         # Halves, since finite limits may be further apart than floats reach.
-        return np.log(np.maximum(values, self.low)) if self.log else values / 2
+        return np.log(np.where(values > 0.0, values, self.low)) if self.log else values / 2
 
     @property
     def _ends(self) -> np.ndarray:
         return self._scaled(np.array([self.low, self.high]))
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Return where values are between low (0) and high (1); those beyond may be outside."""
+        """Return where values are between low (0) and high (1); those beyond are outside.
+
+        On a logarithmic scale, values of 0 or less count as low.
+        """
         first, last = self._ends
         return (self._scaled(np.asarray(values, dtype=np.float64)) - first) / (last - first)
 

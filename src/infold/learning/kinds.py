@@ -39,7 +39,9 @@ def check_kind(
         return
     raise ValueError(
         f"{name} is of the kind {parameter.kind} in {owner} and {leading.kind} in {leader}: "
-        "expected the same kind; give one of them another name, or leave the source out"
+        "expected the same kind; give one of them another name, or leave the source out. Where it "
+        "was learned from a table, which has no kinds, learn again with the new run's parameters "
+        "(space, --space, search_space)"
     )
 
 

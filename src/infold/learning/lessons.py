@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Version of the JSON that `Lessons.to_json` writes."""
+LARGEST_LOGARITHM = 50.0
+"""Logarithms beyond are no lengthscales."""
+MOST_WEIGHT = 1e9
+"""Weights of features and coordinates beyond are none of a map that can be searched."""
 
 Progress = Callable[[float, str], None]
 """Told which part of the work is done, from 0 to 1, and what comes next."""
@@ -176,6 +180,7 @@ class Lessons:
             log_lengthscale = np.zeros(count)
             log_lengthscale[known] = self.metric.log_lengthscale[used]
             log_lengthscale[known] -= np.log(np.abs(scale[known]))
+            log_lengthscale = np.clip(log_lengthscale, -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
             still = known.copy()
             still[known] = self.metric.known[used]
             metric = Metric(log_lengthscale=np.where(still, log_lengthscale, 0.0), known=still)
@@ -183,11 +188,12 @@ class Lessons:
         if self.features is not None:
             weights = np.zeros((len(self.features.weights), count))
             weights[:, known] = self.features.weights[:, used] * scale[known]
-            weights = _principal(weights)
+            weights = np.clip(_principal(weights), -MOST_WEIGHT, MOST_WEIGHT)
             features = FeatureMap(weights=weights) if len(weights) else None
         if self.manifold is not None and len(used):
             weight = np.zeros(count)
             weight[known] = self.manifold.weight[used] * np.abs(scale[known])
+            weight = np.minimum(weight, MOST_WEIGHT)
             manifold = replace(self.manifold, x=moved(self.manifold.x), weight=weight)
         return replace(
             self,

@@ -77,7 +77,7 @@ def family_of(
 def _natural(name: str) -> list:
     """Return a key that sorts x2 before x10."""
     parts = re.split(r"(\d+)", name)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _any_named(sources: Iterable[Source]) -> bool:
@@ -115,15 +115,14 @@ def _check_shared(sources: Sequence[Source], space: Space | None) -> None:
     """Raise where a source has no parameter in common with the new run, or with the others."""
     if space is not None:
         known = {name for name, p in space.parameters.items() if not p.fixed}
+    for i, source in reversed(list(enumerate(sources))):
         owner = HERE
-    else:
-        known = set(sources[0].parameters)
-        owner = sources[0].name if len(sources) == 2 else "the others"
-    for source in sources if space is not None else sources[1:]:
+        if space is None:
+            others = [*sources[:i], *sources[i + 1 :]]
+            known = {name for other in others for name in other.parameters}
+            owner = others[0].name if len(others) == 1 else "the others"
         if source.parameters and known and not known & set(source.parameters):
             raise nothing_shared(source.name, source.parameters, owner, known)
-        if space is None:
-            known |= set(source.parameters)
 
 
 def nothing_shared(

@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 
 from infold import _checks
-from infold.learning.lessons import VERSION, Evidence, FeatureMap, Lessons, Manifold, Metric
-
-_LARGEST = 50.0  # logarithms beyond are no lengthscales
-_MOST_WEIGHT = 1e9
+from infold.learning.lessons import (
+    LARGEST_LOGARITHM,
+    MOST_WEIGHT,
+    VERSION,
+    Evidence,
+    FeatureMap,
+    Lessons,
+    Manifold,
+    Metric,
+)
 
 
 def lessons(data: Any) -> Lessons:
@@ -84,7 +90,7 @@ def _metric(value: Any, dimension: int) -> Metric | None:
         )
     if not any(known):
         raise ValueError("metric.known is true nowhere: expected one coordinate at least")
-    _within("metric.log_lengthscale", logarithms, -_LARGEST, _LARGEST)
+    _within("metric.log_lengthscale", logarithms, -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
     return Metric(log_lengthscale=logarithms, known=np.array(known, dtype=bool))
 
 
@@ -98,7 +104,7 @@ def _features(value: Any, dimension: int) -> FeatureMap | None:
     )
     if not 1 <= len(weights) <= dimension:
         raise ValueError(f"features.weights has {len(weights)} rows: expected 1 to {dimension}")
-    return FeatureMap(weights=_within("features.weights", weights, -_MOST_WEIGHT, _MOST_WEIGHT))
+    return FeatureMap(weights=_within("features.weights", weights, -MOST_WEIGHT, MOST_WEIGHT))
 
 
 def _manifold(value: Any, dimension: int) -> Manifold | None:
@@ -119,9 +125,15 @@ def _manifold(value: Any, dimension: int) -> Manifold | None:
     return Manifold(
         x=x,
         z=_within("manifold.z", z, -1e6, 1e6),
-        log_lengthscale=_within("manifold.log_lengthscale", logarithms, -_LARGEST, _LARGEST),
-        log_noise=float(_within("manifold.log_noise", np.array([noise]), -_LARGEST, _LARGEST)[0]),
-        weight=_within("manifold.weight", weight, 0.0, _MOST_WEIGHT),
+        log_lengthscale=_within(
+            "manifold.log_lengthscale", logarithms, -LARGEST_LOGARITHM, LARGEST_LOGARITHM
+        ),
+        log_noise=float(
+            _within("manifold.log_noise", np.array([noise]), -LARGEST_LOGARITHM, LARGEST_LOGARITHM)[
+                0
+            ]
+        ),
+        weight=_within("manifold.weight", weight, 0.0, MOST_WEIGHT),
     )
 
 

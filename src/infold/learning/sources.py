@@ -121,9 +121,10 @@ def _is_pair(item: Any) -> bool:
     """Tell whether something is (X, y)."""
     if not isinstance(item, tuple) or len(item) != 2:
         return False
-    if any(isinstance(part, str | os.PathLike | tuple) for part in item):
-        return False
-    return all(hasattr(part, "__array__") or isinstance(part, list) for part in item)
+    x, y = item
+    if isinstance(y, tuple) and hasattr(x, "__len__") and len(x) == len(y):
+        y = list(y) if all(one is None or _checks.is_number(one) for one in y) else y
+    return all(hasattr(part, "__array__") or isinstance(part, list) for part in (x, y))
 
 
 def _is_matrix(item: Any) -> bool:
@@ -221,10 +222,10 @@ def _from_record(
 ) -> Source:
     """Return a run; designs without values where nothing says that any was ever evaluated.
 
-    That is so where only pending points are there, or where no evaluation has a value and none says
-    what went wrong.
+    That is so where only pending points are there, or where no evaluation has a value or
+    constraints and none says what went wrong.
     """
-    evaluated = any(not e.failed or e.error is not None for e in evaluations)
+    evaluated = any(not e.failed or e.error is not None or e.constraints for e in evaluations)
     designs = [e.point for e in evaluations] or list(pending)
     constraints = [e.constraints for e in evaluations]
     return Source(
@@ -262,6 +263,11 @@ def _load_study(storage: Any, name: str) -> Any:
             "a study of a storage needs Optuna: pip install 'infold[optuna]'"
         ) from error
 
+    beginning = "sqlite:///"
+    if isinstance(storage, str) and storage.startswith(beginning):
+        path = storage.removeprefix(beginning).partition("?")[0]
+        if path and path != ":memory:" and not Path(path).exists():  # Optuna would make it
+            raise ValueError(f"{_checks.shown(storage)}: there is no such file")
     try:
         return optuna.load_study(study_name=name, storage=storage)
     except KeyError as error:

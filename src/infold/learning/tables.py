@@ -2,8 +2,9 @@
 
 import csv
 import io
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,16 +70,17 @@ def from_csv(path: Path, known: Sequence[str]) -> Table:
         for i, name in enumerate(header)
         if name and not name.startswith("Unnamed:")  # an index that pandas wrote
     }
-    values_name, names = _roles(list(columns), known)
-    for name in names:
+    roles = _roles(list(columns), known, str(path))
+    for name in roles.parameters:
         for (number, _), cell in zip(lines[1:], columns[name], strict=True):
             if not cell:
                 raise ValueError(f"{path}, line {number}: {name} is empty: expected a value")
-    values = None
-    if values_name is not None and any(columns[values_name]):
-        cells = zip(lines[1:], columns[values_name], strict=True)
-        values = np.array([_value(cell, f"{path}, line {n}") for (n, _), cell in cells])
-    return _named(str(path), names, columns, values)
+
+    def numbers(name: str) -> np.ndarray:
+        cells = zip(lines[1:], columns[name], strict=True)
+        return np.array([_value(cell, f"{path}, line {n}") for (n, _), cell in cells])
+
+    return _named(str(path), roles, columns, _of_feasible(roles, numbers))
 
 
 def from_frame(frame: Any, label: str, known: Sequence[str]) -> Table:
@@ -86,12 +88,14 @@ def from_frame(frame: Any, label: str, known: Sequence[str]) -> Table:
     if not all(isinstance(name, str) for name in frame.columns):
         return from_arrays(frame.to_numpy(), None, label)
     columns = {name: frame[name].tolist() for name in frame.columns}
-    values_name, names = _roles(list(columns), known)
-    values = None
-    if values_name is not None:
-        values = _values(columns[values_name], f"{label}[{values_name!r}]")
-        values = None if np.all(np.isnan(values)) else values
-    return _named(label, names, columns, values)
+    roles = _roles(list(columns), known, label)
+
+    def numbers(name: str) -> np.ndarray:
+        cells = zip(columns[name], frame[name].isna(), strict=True)
+        known_only = [None if missing else cell for cell, missing in cells]
+        return _values(known_only, f"{label}[{name!r}]")
+
+    return _named(label, roles, columns, _of_feasible(roles, numbers))
 
 
 def from_arrays(x: Any, y: Any, label: str) -> Table:
@@ -156,11 +160,27 @@ def _check_cells(cells: Any, label: str) -> None:
             raise ValueError(f"{label}[{j}] = {cell}: expected finite numbers")
 
 
+class _Roles(NamedTuple):
+    """What the columns of a table hold."""
+
+    parameters: list[str]
+    values: str | None = None
+    constraints: Sequence[str] = ()
+
+
 def _named(
-    label: str, names: list[str], columns: Mapping[str, list], values: np.ndarray | None
+    label: str, roles: _Roles, columns: Mapping[str, list], values: np.ndarray | None
 ) -> Table:
+    names = roles.parameters
     if not names:
         raise ValueError(f"{label} has no column with a parameter")
+    for name in names:
+        for i, cell in enumerate(columns[name]):
+            if not isinstance(cell, str | int | float | np.generic | None):
+                raise ValueError(
+                    f"{label}: {name} of row {i} = {_checks.shown(cell)}: "
+                    "expected a number, a text or a truth value"
+                )
     points = [
         dict(zip(names, row, strict=True))
         for row in zip(*(columns[name] for name in names), strict=True)
@@ -170,13 +190,38 @@ def _named(
     return Table(True, names, points, values)
 
 
-def _roles(columns: list[str], known: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return which column holds values, if any, and which hold parameters."""
-    for name in ("evaluation.value", "value"):
-        if name in columns and "proposed_by" in columns:  # `frames.to_frame` made the table
-            return name, columns[: columns.index(name)]
+def _roles(columns: list[str], known: Sequence[str], label: str) -> _Roles:
+    """Return which column holds values, if any, and which hold parameters.
+
+    A table that `frames.to_frame` made has the parameters before the values, and constraints after
+    them.
+    """
+    if "proposed_by" in columns:
+        for name in ("evaluation.value", "value"):
+            if name in columns:
+                i = columns.index(name)
+                after = itertools.takewhile(lambda c: not c.endswith("error"), columns[i + 1 :])
+                limits = [column for column in after if "constraint" in column]
+                return _Roles(columns[:i], name, limits)
+        if "failed" in columns and {"evaluation.value0", "value0"} & set(columns):
+            raise ValueError(f"{label} has several objectives: expected a run with one")
     values = next((name for name in VALUES if name in columns and name not in known), None)
-    return values, [name for name in columns if name != values]
+    return _Roles([name for name in columns if name != values], values)
+
+
+def _of_feasible(roles: _Roles, numbers: Callable[[str], np.ndarray]) -> np.ndarray | None:
+    """Return the values, NaN where a constraint is broken or not known; None where all are empty.
+
+    Args:
+        roles: what the columns hold.
+        numbers: function that returns the numbers of a column, NaN where it is empty.
+    """
+    if roles.values is None:
+        return None
+    values = numbers(roles.values)
+    for name in roles.constraints:
+        values = np.where(numbers(name) <= 0.0, values, np.nan)
+    return None if np.all(np.isnan(values)) and not roles.constraints else values
 
 
 def _values(given: Any, label: str) -> np.ndarray:

@@ -1,7 +1,8 @@
 """What was learned in the space of a family, seen from the space of a new run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -34,7 +35,8 @@ def seen_from(lessons: Lessons, family: Space, space: Space, *, name: str) -> Le
         if parameter_name in known:
             check_kind(parameter_name, name, known[parameter_name], HERE, parameter)
     if not any(not known[parameter_name].fixed for parameter_name in shared):
-        raise nothing_shared(name, known, HERE, space.parameters)
+        free = [n for n, p in space.parameters.items() if not p.fixed]
+        raise nothing_shared(name, known, HERE, free)
     starts = _starts(known)
     held = np.full(lessons.dimension, 0.5)
     links = [
@@ -54,7 +56,7 @@ def seen_from(lessons: Lessons, family: Space, space: Space, *, name: str) -> Le
         np.array([link.shift for link in links]),
         held,
     )
-    return _bent(moved, lessons, links)
+    return _without_empty(_placed(moved, lessons, links))
 
 
 def _starts(parameters: Mapping[str, Parameter]) -> dict[str, int]:
@@ -69,49 +71,65 @@ class _Link:
     """One coordinate of the new run: which of the family it is, and how."""
 
     column: int = -1
+    """Coordinate of the family whose scale it shares; -1 where it shares none."""
     scale: float = 1.0
     shift: float = 0.0
-    axes: tuple[Axis, Axis] | None = None
-    """Scales of the family and of the new run where one is logarithmic and the other is not."""
+    place: Callable[[np.ndarray], np.ndarray] | None = None
+    """Returns where points of the family are along it, where that is not a line."""
+
+
+_SHORTEST = 1e-9  # part of the family's range; of less, nothing but points can be told
 
 
 def _links(parameter: Parameter, own: Parameter | None, start: int) -> list[_Link]:
     """Return how the coordinates of a parameter follow from those that the family has."""
     if parameter.fixed:
         return []
-    if own is None or own.fixed:
+    if own is None:
         return [_Link()] * parameter.width
+    if own.fixed:
+        value = own.decode(np.empty(0))
+        if isinstance(parameter, Categorical) and index_of(parameter, value) is None:
+            return [_Link()] * parameter.width
+        places = places_of(parameter, [value], 1, np.full(parameter.width, 0.5))[0]
+        return [_Link(place=partial(_everywhere, place)) for place in places]
     if isinstance(parameter, Float | Int):
         assert isinstance(own, Float | Int)
         here, there = Axis.of(own), Axis.of(parameter)
         if here == there:
             return [_Link(start)]
-        ends = there.value(np.array([0.0, 1.0]))
-        first, last = here.place(ends)
-        if here.log == there.log:
-            return [_Link(start, last - first, first)]
-        if abs(last - first) < 1e-9:
-            return [_Link()]
-        return [_Link(start, last - first, first, (here, there))]
+        first, last = here.place(there.value(np.array([0.0, 1.0])))
+        if here.log and not there.log:
+            first = max(first, 0.0)  # a line comes to 0 or close to it, a logarithm never does
+        exact = partial(_along, start, here, there)
+        if abs(last - first) < _SHORTEST:
+            return [_Link(place=exact)]
+        return [_Link(start, last - first, first, None if here.log == there.log else exact)]
     # A bool has one coordinate, which is that of the choice True.
     known = own if isinstance(own, Categorical) else Categorical((True,))
     choices = parameter.choices if isinstance(parameter, Categorical) else (True,)
-    places = [index_of(known, choice) for choice in choices]
-    return [_Link() if index is None else _Link(start + index) for index in places]
+    indices = [index_of(known, choice) for choice in choices]
+    return [_Link() if index is None else _Link(start + index) for index in indices]
 
 
-def _bent(moved: Lessons, lessons: Lessons, links: Sequence[_Link]) -> Lessons:
-    """Return lessons whose points are right too where one scale is logarithmic, the other not."""
-    bent = [(i, link) for i, link in enumerate(links) if link.axes is not None]
-    if not bent:
+def _everywhere(place: float, x: np.ndarray) -> np.ndarray:
+    return np.full(len(x), place)
+
+
+def _along(column: int, own: Axis, new: Axis, x: np.ndarray) -> np.ndarray:
+    return np.clip(new.place(own.value(x[:, column])), 0.0, 1.0)
+
+
+def _placed(moved: Lessons, lessons: Lessons, links: Sequence[_Link]) -> Lessons:
+    """Return lessons whose points are right too along coordinates that follow by no line."""
+    places = [(i, link.place) for i, link in enumerate(links) if link.place is not None]
+    if not places:
         return moved
 
     def exact(there: np.ndarray, here: np.ndarray) -> np.ndarray:
         there = there.copy()
-        for i, link in bent:
-            assert link.axes is not None
-            own, new = link.axes
-            there[:, i] = np.clip(new.place(own.value(here[:, link.column])), 0.0, 1.0)
+        for i, place in places:
+            there[:, i] = place(here)
         return there
 
     centre = moved.centre
@@ -124,3 +142,11 @@ def _bent(moved: Lessons, lessons: Lessons, links: Sequence[_Link]) -> Lessons:
     if len(points):
         points = exact(points, lessons.points)
     return replace(moved, points=points, centre=centre, manifold=manifold)
+
+
+def _without_empty(lessons: Lessons) -> Lessons:
+    """Return lessons without designs that have all come to one point, outside of the new range."""
+    manifold = lessons.manifold
+    if manifold is None or np.max(np.std(manifold.x, axis=0)) >= _SHORTEST:
+        return lessons
+    return replace(lessons, manifold=None)

@@ -213,7 +213,9 @@ def _settings(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def _contradiction(path: object, name: str, saved: object, given: object) -> ValueError:
-    has = f"{name} = {saved!r}" if saved is not None else f"a method that has no {name}"
+    has = f"{name} = {saved!r}"
+    if saved is None:  # a noise that was not given is learned
+        has = "no noise given" if name == "noise" else f"a method that has no {name}"
     return ValueError(
         f"{name} = {_checks.shown(given)}: {path} holds a run with {has}; "
         f"leave {name} out to continue it, or choose another file"

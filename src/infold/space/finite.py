@@ -68,10 +68,7 @@ def _n_values(parameter: Any) -> float:
     if isinstance(parameter, Float):
         if parameter.low == parameter.high:
             return 1
-        step = getattr(parameter, "step", None)
-        if not step:
-            return math.inf
-        return math.floor((parameter.high - parameter.low) / step * (1.0 + 1e-12)) + 1
+        return math.inf if parameter.step is None else parameter.n_values
     if isinstance(parameter, Int):
         return (parameter.high - parameter.low) // parameter.step + 1
     return len(parameter.choices) if isinstance(parameter, Categorical) else 2
@@ -83,8 +80,11 @@ def _values(parameter: Any) -> Sequence[Any]:
         return parameter.choices
     if isinstance(parameter, Bool):
         return (False, True)
+    count = int(_n_values(parameter))
+    if isinstance(parameter, Float) and count > 1:
+        return [parameter.at_step(i) for i in range(count)]
     step = getattr(parameter, "step", None) or 0
-    return [parameter.low + i * step for i in range(int(_n_values(parameter)))]
+    return [parameter.low + i * step for i in range(count)]
 
 
 def unknown_point(fixed: Fixed, known: Container[bytes], rng: np.random.Generator) -> Point | None:

@@ -59,10 +59,10 @@ class Float(Parameter):
             raise ValueError(f"{name}.step = {self.step}: a logarithmic scale has no steps")
         if self.fixed:
             return
-        if self._n_values < 2:
+        if self.n_values < 2:
             width = self.high - self.low
             raise ValueError(f"{name}.step = {self.step}: expected at most high - low, {width}")
-        if self._n_values > _MOST_STEPS:
+        if self.n_values > _MOST_STEPS:
             raise ValueError(
                 f"{name}.step = {self.step}: expected at most 2**50 steps from {self.low} "
                 f"to {self.high}; leave the step out"
@@ -74,16 +74,18 @@ class Float(Parameter):
         return Fraction(repr(self.low)), Fraction(repr(self.step))
 
     @cached_property
-    def _n_values(self) -> int:
+    def n_values(self) -> int:
+        """Number of values, where there is a step."""
         first, step = self._first_and_step
         steps = (Fraction(repr(self.high)) - first) / step
         return math.floor(steps + Fraction(1, 10**9)) + 1
 
     def _nearest_step(self, number: float) -> int:
         first, step = self._first_and_step
-        return min(self._n_values - 1, max(0, round((Fraction(number) - first) / step)))
+        return min(self.n_values - 1, max(0, round((Fraction(number) - first) / step)))
 
-    def _at_step(self, index: int) -> float:
+    def at_step(self, index: int) -> float:
+        """Return the value of that number, from 0 on, where there is a step."""
         first, step = self._first_and_step
         return min(self.high, float(first + index * step))
 
@@ -93,7 +95,7 @@ class Float(Parameter):
         number = min(self.high, max(self.low, number))
         if self.step is None or self.fixed:
             return number
-        nearest = self._at_step(self._nearest_step(number))
+        nearest = self.at_step(self._nearest_step(number))
         if abs(number - nearest) > max(_NEAR * self.step, 4 * math.ulp(number)):
             raise ValueError(
                 f"{name} = {shown(value)}: "
@@ -108,22 +110,22 @@ class Float(Parameter):
         if self.fixed:
             return []
         if self.step is not None:
-            return [(self._nearest_step(value) + 0.5) / self._n_values]
+            return [(self._nearest_step(value) + 0.5) / self.n_values]
         return [to_unit(value, self.low, self.high, self.log)]
 
     def decode(self, unit: np.ndarray) -> float:
         if self.fixed:
             return self.low
         if self.step is not None:
-            index = math.floor(float(unit[0]) * self._n_values)
-            return self._at_step(min(self._n_values - 1, max(0, index)))
+            index = math.floor(float(unit[0]) * self.n_values)
+            return self.at_step(min(self.n_values - 1, max(0, index)))
         return float(from_unit(float(unit[0]), self.low, self.high, self.log))
 
     def snap(self, units: np.ndarray) -> np.ndarray:
         if self.fixed or self.step is None:
             return units
-        index = np.clip(np.floor(units * self._n_values), 0, self._n_values - 1)
-        return (index + 0.5) / self._n_values
+        index = np.clip(np.floor(units * self.n_values), 0, self.n_values - 1)
+        return (index + 0.5) / self.n_values
 
 
 @dataclass(frozen=True)
