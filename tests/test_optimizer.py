@@ -359,7 +359,7 @@ def view(monkeypatch):
     """A stand-in for the view of a model."""
     module = types.ModuleType("infold.model_view")
     module.ModelView = lambda *arguments: types.SimpleNamespace(
-        **dict(zip(("space", "fitted", "history", "sign"), arguments, strict=True))
+        **dict(zip(("space", "fitted", "history", "points", "sign"), arguments, strict=True))
     )
     monkeypatch.setitem(sys.modules, "infold.model_view", module)
 

@@ -126,7 +126,7 @@ def _values(
     if absent:
         console.print(
             f"left out, because not installed: {', '.join(absent)}. "
-            "pip install 'infold\\[peers]' installs them",
+            "pip install 'infold[peers]' installs them",
             style="yellow",
         )
     able = [name for name in names if name not in absent]

@@ -57,7 +57,7 @@ def speed_command(
     if absent:
         console.print(
             f"left out, because not installed: {', '.join(absent)}. "
-            "pip install 'infold\\[peers]' installs them",
+            "pip install 'infold[peers]' installs them",
             style="yellow",
         )
     entrants = [*ours, *(name for name in others if name not in absent)]

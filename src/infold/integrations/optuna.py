@@ -16,11 +16,8 @@ import numpy as np
 
 from infold import _checks, methods, objectives
 from infold.history import History
-from infold.learning.kinds import NothingShared
-from infold.learning.learned import Learned, NothingToLearn, learn
 from infold.learning.lessons import Lessons
 from infold.methods import Method, RandomSearch
-from infold.space import Space
 from infold.space.finite import unknown_point
 from infold.space.fixed import Fixed
 
@@ -36,6 +33,7 @@ except ImportError as error:
     ) from error
 
 from infold.integrations import _optuna_private as private
+from infold.integrations._optuna_earlier import learn_from, lessons_about
 from infold.integrations._optuna_trials import (
     Coding,
     Groups,
@@ -44,7 +42,6 @@ from infold.integrations._optuna_trials import (
     can_model,
     groups_of,
     look,
-    user_parameter,
 )
 
 _DAY = 86400.0
@@ -148,7 +145,7 @@ class InfoldSampler(BaseSampler):
         self._groups: dict[tuple[str, int], Groups] = {}
         """By study and number of a trial that is running, what it may still need."""
         self._warned: set[str] = set()
-        self._learned = None if earlier is None else _learned(earlier, self._search_space)
+        self._learned = None if earlier is None else learn_from(earlier, self._search_space)
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -216,14 +213,7 @@ class InfoldSampler(BaseSampler):
 
     def _lessons(self, coding: Coding) -> Lessons | None:
         """Return what earlier runs teach about these parameters; None where that is nothing."""
-        if self._learned is None:
-            return None
-        space = Space({name: user_parameter(d) for name, d in coding.distributions.items()})
-        try:
-            lessons = self._learned.seen_from(space)
-        except NothingShared:
-            return None
-        return None if lessons.empty else lessons
+        return None if self._learned is None else lessons_about(self._learned, coding)
 
     def _with_lessons(self, history: History, coding: Coding, memory: Memory) -> History:
         """Return the history with what earlier runs teach about its parameters."""
@@ -389,27 +379,6 @@ class InfoldSampler(BaseSampler):
                 ", ".join(coding.distributions),
             )
         return seen
-
-
-def _learned(earlier: Any, search_space: Mapping[str, BaseDistribution] | None) -> Learned | None:
-    """Return what earlier runs teach; None where that is nothing."""
-    space = None
-    if search_space is not None:
-        modelled = {n: user_parameter(d) for n, d in search_space.items() if can_model(n, d)}
-        space = Space(modelled) if modelled else None
-    try:
-        learned = learn(earlier, space=space)
-    except NothingToLearn:  # which the log says
-        return None
-    except NothingShared as error:
-        if space is not None:
-            raise
-        _log.warning("nothing is learned from earlier runs: %s", error)
-        return None
-    if not learned.space.named and space is None:
-        # A study learns its parameters one by one, so that numbers match none of them: x0, x1, ...
-        learned = replace(learned, space=Space(learned.space.parameters, named=True))
-    return None if learned.lessons.empty else learned
 
 
 def _checked(search_space: Any) -> dict[str, BaseDistribution]:
