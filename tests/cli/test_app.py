@@ -189,9 +189,9 @@ def test_square_brackets_are_shown_as_they_are(tmp_path):
 
 
 def test_program_that_fails_or_hangs_ends_the_run_after_some_failures(tmp_path):
-    for script, text in (
-        ("import sys; sys.exit(3)", "ended with status 3"),
-        ("import time; time.sleep(60)", "timed out"),
+    for script, text, timeout in (
+        ("import sys; sys.exit(3)", "ended with status 3", "30"),
+        ("import time; time.sleep(60)", "timed out", "0.3"),
     ):
         path = tmp_path / "program.py"
         path.write_text(script)
@@ -203,7 +203,7 @@ def test_program_that_fails_or_hangs_ends_the_run_after_some_failures(tmp_path):
             write_space(tmp_path),
         ]
         result = runner.invoke(
-            app, [*arguments, "--method", "random", "--timeout", "0.3", "--max-failures", "2"]
+            app, [*arguments, "--method", "random", "--timeout", timeout, "--max-failures", "2"]
         )
         assert result.exit_code == 1
         assert text in result.output.replace("\n", " ")
