@@ -266,7 +266,8 @@ def _load_study(storage: Any, name: str) -> Any:
     beginning = "sqlite:///"
     if isinstance(storage, str) and storage.startswith(beginning):
         path = storage.removeprefix(beginning).partition("?")[0]
-        if path and path != ":memory:" and not Path(path).exists():  # Optuna would make it
+        is_file = path and not path.startswith((":memory:", "file:"))
+        if is_file and not Path(path).exists():  # which Optuna would make
             raise ValueError(f"{_checks.shown(storage)}: there is no such file")
     try:
         return optuna.load_study(study_name=name, storage=storage)
