@@ -24,7 +24,8 @@ from infold.record import OTHERS, History
 _RECENT = 10  # evaluations whose median says what values are usual
 _FEWEST = 64  # evaluations that the model is fitted to, where there are so many
 # Geometric mean of lengthscales over the inverse of their root mean square inverse, beside pending
-# points: up to 2.4 where all inputs matter, 7 to 25 where 2 to 6 of 60 to 80 do (docs/notes.md).
+# points: up to 2.4 where all inputs matter, in time 7 to 25 where 2 to 6 of 60 to 80 do
+# (docs/notes.md).
 _LONGEST = 2.5
 
 
