@@ -126,7 +126,7 @@ def test_posterior_matches_dense_conditioning(data, rng):
     mean = (cross @ np.linalg.solve(covariance, stacked(x))).reshape(len(big_b), 3).T
     explained = np.diagonal(cross @ np.linalg.solve(covariance, cross.T)).reshape(len(big_b), 3).T
     np.testing.assert_allclose(
-        np.reshape(kronecker.mean(posterior, k_star), (3, -1)), mean, atol=1e-8
+        np.reshape(kronecker.mean(posterior.weights, k_star), (3, -1)), mean, atol=1e-8
     )
     variance = np.reshape(kronecker.variance(posterior, k_star, prior), (3, -1))
     np.testing.assert_allclose(
@@ -149,8 +149,8 @@ def test_padded_rows_and_outputs_change_nothing(data):
     plain, padded = condition(k, b, x, NOISE), condition(k_pad, b_pad, x_pad, NOISE)
     k_star = np.linspace(0, 1, 14).reshape(2, 7)
     np.testing.assert_allclose(
-        kronecker.mean(padded, np.pad(k_star, ((0, 0), (0, 5))))[:, :, :s],
-        kronecker.mean(plain, k_star),
+        kronecker.mean(padded.weights, np.pad(k_star, ((0, 0), (0, 5))))[:, :, :s],
+        kronecker.mean(plain.weights, k_star),
         atol=1e-10,
     )
     np.testing.assert_allclose(

@@ -143,9 +143,9 @@ def _infer_backward(d: _Decomposition, cotangent: tuple) -> tuple:
 infer.defvjp(_infer_forward, _infer_backward)
 
 
-def mean(posterior: KroneckerPosterior, k_star: Float[Array, "m n"]) -> Float[Array, "m q s"]:
+def mean(weights: Float[Array, "n q s"], k_star: Float[Array, "m n"]) -> Float[Array, "m q s"]:
     """Return the posterior mean k_c(z*, Z) R B; `k_star` is zero in padded columns."""
-    return jnp.tensordot(k_star, posterior.weights, axes=1)
+    return jnp.tensordot(k_star, weights, axes=1)
 
 
 def variance(

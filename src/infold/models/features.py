@@ -25,9 +25,8 @@ from infold.models.base import (
 )
 from infold.models.dimension import AUTO, n_features_for
 from infold.models.joint import Decoder, Encoder, Fit, FitSettings, JointModel, Priors, fit, joint
-from infold.models.joint.fit import evaluate
+from infold.models.joint.fit import decode, evaluate
 from infold.models.joint.joint import JointPosterior
-from infold.models.joint.warp import expected_squash
 from infold.models.likelihood import FittedByLikelihood, GPSurface
 from infold.record import History
 
@@ -178,12 +177,10 @@ class FittedFeatures(FittedByLikelihood):
     def encode(self, x: Float[np.ndarray, "m D"]) -> list[np.ndarray]:
         return [self.fit.encode(x)]
 
-    @float64
     def decode(self, places: Sequence[np.ndarray]) -> Float[np.ndarray, " D"]:
         """Return the expected input, Φ(μ / √(1 + σ²)), at one place."""
         dimension = self.history.dimension
-        mean, variance = _decode(self.fit.model, self.posterior, places[0][None], dimension)
-        return expected_squash(np.asarray(mean), np.asarray(variance))[0]
+        return decode(self.fit.model, self.posterior, places[0][None], dimension)[0]
 
     @property
     def _size(self) -> int:
@@ -230,7 +227,6 @@ def _predict(
 
 
 _predict_with_gradients = jax.jit(joint.predict_with_gradients, static_argnames="model")
-_decode = jax.jit(joint.decode, static_argnames=("model", "dimension"))
 
 
 @functools.partial(jax.jit, static_argnames=("model", "dimension"))

@@ -104,7 +104,7 @@ def test_padded_and_unpadded_agree(kind, rng):
                 value,
                 gradient,
                 *jax.jit(joint.predict, static_argnums=0)(model, posterior, z),
-                *jax.jit(joint.decode, static_argnums=(0, 3))(model, posterior, z, 7),
+                *joint.decode(model, posterior, z, 7),
                 jax.jit(joint.decoder_mean, static_argnums=(0, 3))(model, posterior, z, 7),
             ]
         )

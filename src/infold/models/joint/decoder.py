@@ -9,12 +9,13 @@
 | kind         | blocks of outputs | kernels       | cost         |
 |--------------|-------------------|---------------|--------------|
 | full         | one of size D     | one           | O(N³ + D³)   |
-| hierarchical | D/3 of size 3     | one per block | O(Q N³)      |
+| hierarchical | D/3 of size 3     | one per block | O(D N³)      |
 | shared       | D/3 of size 3     | one           | O(N³ + 27 Q) |
 
 When the block size does not divide D the last block is padded.
 """
 
+import functools
 from dataclasses import dataclass
 from types import ModuleType
 from typing import NamedTuple
@@ -26,7 +27,9 @@ from jaxtyping import Bool, Float, Int
 
 from infold import _checks
 from infold._types import Array
-from infold.gp import kernels, kronecker, padding
+from infold.gp import blocks, kernels, kronecker, padding
+
+DecoderPosterior = kronecker.KroneckerPosterior | blocks.Posterior
 
 KINDS = ("full", "hierarchical", "shared")
 
@@ -53,8 +56,8 @@ class Decoder:
         if self.kind == "full":
             return 1, dimension, 1
         size = min(self.block_size, dimension)
-        blocks = -(-dimension // size)
-        return blocks, size, blocks if self.kind == "hierarchical" else 1
+        n_blocks = -(-dimension // size)
+        return n_blocks, size, n_blocks if self.kind == "hierarchical" else 1
 
 
 class DecoderParams(NamedTuple):
@@ -73,8 +76,8 @@ def _to_blocks(
     decoder: Decoder, warped: Float[Array, "n D"], xp: ModuleType = jnp
 ) -> Float[Array, "n q s"]:
     n, dimension = warped.shape
-    blocks, size, _ = decoder.layout(dimension)
-    return xp.pad(warped, ((0, 0), (0, blocks * size - dimension))).reshape(n, blocks, size)
+    n_blocks, size, _ = decoder.layout(dimension)
+    return xp.pad(warped, ((0, 0), (0, n_blocks * size - dimension))).reshape(n, n_blocks, size)
 
 
 def _from_blocks(outputs: Float[Array, "k m q s"], dimension: int) -> Float[Array, "m D"]:
@@ -85,30 +88,48 @@ def coregionalization(
     decoder: Decoder, params: DecoderParams, dimension: int
 ) -> Float[Array, "q s s"]:
     """Return B = A Aᵀ + diag(κ) of every block, the last one eigen-padded."""
-    blocks, size, _ = decoder.layout(dimension)
+    n_blocks, size, _ = decoder.layout(dimension)
     b = params.a @ jnp.swapaxes(params.a, 1, 2) + jax.vmap(jnp.diag)(jnp.exp(params.log_kappa))
-    real = (jnp.arange(blocks * size) < dimension).reshape(blocks, size)
+    real = (jnp.arange(n_blocks * size) < dimension).reshape(n_blocks, size)
     return jax.vmap(padding.eigen_pad)(b, real)
 
 
+def prior(
+    decoder: Decoder,
+    params: DecoderParams,
+    z: Float[Array, "n d"],
+    noise: Float[Array, ""],
+    dimension: int,
+) -> blocks.Prior:
+    """Return what the covariances of a hierarchical decoder depend on."""
+    features = z / params.lengthscale[:, None]
+    return blocks.Prior(features, coregionalization(decoder, params, dimension), noise)
+
+
+def solve(
+    decoder: Decoder,
+    kernel: str,
+    prior: blocks.Prior,
+    warped: Float[Array, "n D"],
+    mask: Bool[Array, " n"],
+) -> blocks.Solved:
+    """Return log p(X~ | Z) of a hierarchical decoder and more, computed in NumPy."""
+    k, slopes = (np.asarray(one) for one in _covariances(kernel, prior.features))
+    x = np.moveaxis(np.asarray(_to_blocks(decoder, np.asarray(warped), np)), 1, 0)
+    return blocks.solve(jax.tree.map(np.asarray, prior), k, slopes, x, int(np.sum(mask)))
+
+
+@functools.partial(jax.jit, static_argnames="kernel")
 def _covariances(
-    kernel: str, params: DecoderParams, z: Array, mask: Array
-) -> Float[Array, "k n n"]:
-    """Return k_c(Z, Z) of every kernel, eigen-padded."""
+    kernel: str, features: Float[Array, "q n d"]
+) -> tuple[Float[Array, "q n n"], Float[Array, "q n n"]]:
+    """Return k_c of every block at its data, and its derivative in squared distances."""
 
-    def one(lengthscale: Array) -> Array:
-        return padding.eigen_pad(kernels.covariance(kernel, z, z, lengthscale), mask)
+    def one(a: Array) -> tuple[Array, Array]:
+        unit = jnp.ones(a.shape[1])
+        return kernels.covariance(kernel, a, a, unit), kernels.slope(kernel, a, a, unit)
 
-    return jax.vmap(one)(params.lengthscale)
-
-
-def _by_kernel(decoder: Decoder, b: Array, x: Array) -> tuple[Array, Array]:
-    """Group outputs by the kernel they use: B as (k, q/k, s, s) and X~ as (k, n, q/k, s)."""
-    n, blocks, size = x.shape
-    k = blocks if decoder.kind == "hierarchical" else 1
-    b = b.reshape(k, blocks // k, size, size)
-    x = jnp.moveaxis(x.reshape(n, k, blocks // k, size), 1, 0)
-    return b, x
+    return jax.vmap(one)(features)
 
 
 def infer(
@@ -119,18 +140,25 @@ def infer(
     warped: Float[Array, "n D"],
     mask: Bool[Array, " n"],
     noise: Float[Array, ""],
-) -> tuple[Float[Array, ""], kronecker.KroneckerPosterior]:
+    solved: blocks.Solved | None = None,
+) -> tuple[Float[Array, ""], DecoderPosterior]:
     """Return log p(X~ | Z) and the posteriors of the outputs of each kernel, stacked.
 
-    Padded rows of `warped` are zero.
+    Padded rows of `warped` are zero. `solved`, of a hierarchical decoder, is what `solve`
+    returned; JAX cannot trace this function without it.
     """
-    b = coregionalization(decoder, params, warped.shape[1])
-    b, x = _by_kernel(decoder, b, _to_blocks(decoder, warped))
-    covariances = _covariances(kernel, params, z, mask)
-    values, posterior = jax.vmap(kronecker.infer, (0, 0, 0, None))(covariances, b, x, noise)
-    return jnp.sum(values), posterior
+    known = prior(decoder, params, z, noise, warped.shape[1])
+    if decoder.kind != "hierarchical":
+        k = padding.eigen_pad(kernels.covariance(kernel, z, z, params.lengthscale[0]), mask)
+        value, posterior = kronecker.infer(k, known.b, _to_blocks(decoder, warped), noise)
+        return value, jax.tree.map(lambda array: array[None], posterior)
+    if solved is None:
+        solved = solve(decoder, kernel, known, warped, mask)
+    weights = jnp.asarray(solved.weights)[:, :, None]
+    return blocks.likelihood(known, solved), blocks.Posterior(weights, known)
 
 
+@functools.partial(jax.jit, static_argnames="kernel")
 def _k_star(
     kernel: str, params: DecoderParams, z_data: Array, mask: Array, z: Array
 ) -> Float[Array, "k m n"]:
@@ -143,21 +171,27 @@ def _k_star(
 def mean(
     kernel: str,
     params: DecoderParams,
-    posterior: kronecker.KroneckerPosterior,
+    posterior: DecoderPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
     dimension: int,
 ) -> Float[Array, "m D"]:
     """Return μ(z), the posterior mean of x~."""
-    outputs = jax.vmap(kronecker.mean)(posterior, _k_star(kernel, params, z_data, mask, z))
-    return _from_blocks(outputs, dimension)
+    return _mean(posterior.weights, _k_star(kernel, params, z_data, mask, z), dimension)
+
+
+@functools.partial(jax.jit, static_argnames="dimension")
+def _mean(
+    weights: Float[Array, "k n q s"], k_star: Float[Array, "k m n"], dimension: int
+) -> Float[Array, "m D"]:
+    return _from_blocks(jax.vmap(kronecker.mean)(weights, k_star), dimension)
 
 
 def slopes(
     kernel: str,
     params: DecoderParams,
-    posterior: kronecker.KroneckerPosterior,
+    posterior: DecoderPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
@@ -186,7 +220,7 @@ def slopes(
 def slope(
     kernel: str,
     params: DecoderParams,
-    posterior: kronecker.KroneckerPosterior,
+    posterior: DecoderPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, " d"],
@@ -194,9 +228,9 @@ def slope(
     feature: Int[Array, ""],
 ) -> Float[Array, ""]:
     """Return one entry of the Jacobian of `mean`, at one z."""
-    _, n, blocks, size = posterior.weights.shape
+    _, n, n_blocks, size = posterior.weights.shape
     weights = jnp.moveaxis(posterior.weights, 1, 0).reshape(n, -1)[:, output]
-    lengthscale = params.lengthscale[output // (blocks * size)]
+    lengthscale = params.lengthscale[output // (n_blocks * size)]
     slopes = jnp.where(mask, kernels.slope(kernel, z[None], z_data, lengthscale)[0], 0.0)
     total = jnp.sum(slopes * weights * (z[feature] - z_data[:, feature]))
     return 2.0 / lengthscale[feature] ** 2 * total
@@ -205,17 +239,22 @@ def slope(
 def mean_and_variance(
     kernel: str,
     params: DecoderParams,
-    posterior: kronecker.KroneckerPosterior,
+    posterior: DecoderPosterior,
     z_data: Float[Array, "n d"],
     mask: Bool[Array, " n"],
     z: Float[Array, "m d"],
     dimension: int,
 ) -> tuple[Float[Array, "m D"], Float[Array, "m D"]]:
-    """Return posterior mean and variance of x~."""
+    """Return posterior mean and variance of x~; JAX cannot trace it for `blocks.Posterior`."""
     k_star = _k_star(kernel, params, z_data, mask, z)
-    mu = jax.vmap(kronecker.mean)(posterior, k_star)
+    mu = _mean(posterior.weights, k_star, dimension)
+    if isinstance(posterior, blocks.Posterior):
+        known = jax.tree.map(np.asarray, posterior.prior)
+        k = np.asarray(_covariances(kernel, known.features)[0])
+        each = blocks.variance(known, k, np.asarray(k_star), int(np.sum(mask)))
+        return mu, each.reshape(len(each), -1)[:, :dimension]
     var = jax.vmap(kronecker.variance, (0, 0, None))(posterior, k_star, jnp.ones(()))
-    return _from_blocks(mu, dimension), _from_blocks(var, dimension)
+    return mu, _from_blocks(var, dimension)
 
 
 def initial_params(decoder: Decoder, n_features: int, warped: np.ndarray) -> DecoderParams:
@@ -225,7 +264,7 @@ def initial_params(decoder: Decoder, n_features: int, warped: np.ndarray) -> Dec
     feature cube.
     """
     n, dimension = warped.shape
-    blocks, size, n_kernels = decoder.layout(dimension)
+    n_blocks, size, n_kernels = decoder.layout(dimension)
     rank = min(decoder.rank or size, size)
     x = _to_blocks(decoder, warped, np)
     values, vectors = np.linalg.eigh(np.einsum("nqs,nqt->qst", x, x) / n)
@@ -233,5 +272,5 @@ def initial_params(decoder: Decoder, n_features: int, warped: np.ndarray) -> Dec
     return DecoderParams(
         log_lengthscale=np.zeros((n_kernels, n_features)),
         a=a,
-        log_kappa=np.full((blocks, size), np.log(0.1)),
+        log_kappa=np.full((n_blocks, size), np.log(0.1)),
     )

@@ -11,8 +11,10 @@ import numpy as np
 from infold import _checks
 from infold._precision import float64
 from infold._types import Array
+from infold.gp import blocks
 from infold.gp.outputs import Standardization
 from infold.gp.training import Start, Trained, differentiate, train
+from infold.models.joint import decoder as dec
 from infold.models.joint import encoder as enc
 from infold.models.joint import joint
 from infold.models.joint.joint import JointData, JointModel, JointParams, JointPosterior
@@ -80,20 +82,44 @@ class Fit:
     def decode(self, z: np.ndarray) -> np.ndarray:
         """Return the points of the unit cube that features z decode to."""
         z = _checks.unit_cube("z", z, self.model.encoder.n_features)
-        mean, variance = _decode(self.model, self.posterior, z, self.dimension)
-        return expected_squash(np.asarray(mean), np.asarray(variance))
+        return decode(self.model, self.posterior, z, self.dimension)
 
 
-@functools.partial(jax.jit, static_argnames="model")
 def evaluate(
     model: JointModel, flat: Array, data: JointData
 ) -> tuple[Array, Array, JointPosterior]:
     """Return the negative joint objective, its gradient in all parameters, and the posterior."""
+    if model.decoder.kind != "hierarchical":
+        return _evaluate(model, flat, data)
+    prior = _decoder_prior(model, flat, data)
+    solved = dec.solve(model.decoder, model.kernel, prior, data.warped, data.mask)
+    return _evaluate(model, flat, data, solved)
 
+
+@functools.partial(jax.jit, static_argnames="model")
+def _evaluate(
+    model: JointModel, flat: Array, data: JointData, solved: blocks.Solved | None = None
+) -> tuple[Array, Array, JointPosterior]:
     def infer(flat: Array) -> tuple[Array, JointPosterior]:
-        return joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data)
+        return joint.infer(model, joint.unflatten(model, data.warped.shape[1], flat), data, solved)
 
     return differentiate(infer, flat)
+
+
+@functools.partial(jax.jit, static_argnames="model")
+def _decoder_prior(model: JointModel, flat: Array, data: JointData) -> blocks.Prior:
+    params = joint.unflatten(model, data.warped.shape[1], flat)
+    return joint.decoder_prior(model, params, data)
+
+
+@float64
+def decode(
+    model: JointModel, posterior: JointPosterior, z: np.ndarray, dimension: int
+) -> np.ndarray:
+    """Return the points of the unit cube that features z decode to, Φ(μ / √(1 + σ²))."""
+    moments = joint.decode if model.decoder.kind == "hierarchical" else _decode
+    mean, variance = moments(model, posterior, z, dimension)
+    return expected_squash(np.asarray(mean), np.asarray(variance))
 
 
 _predict = jax.jit(joint.predict, static_argnames="model")

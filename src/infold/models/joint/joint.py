@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 
 from infold import _checks
 from infold._types import Array
-from infold.gp import exact, kernels, kronecker, padding
+from infold.gp import blocks, exact, kernels, padding
 from infold.models.joint import decoder as dec
 from infold.models.joint import encoder as enc
 from infold.models.joint import response as res
@@ -134,25 +134,42 @@ class JointPosterior(NamedTuple):
     z: Float[Array, "n d"]
     mask: Bool[Array, " n"]
     response: exact.ScalarPosterior
-    decoder: kronecker.KroneckerPosterior
+    decoder: dec.DecoderPosterior
 
 
 def infer(
-    model: JointModel, params: JointParams, data: JointData
+    model: JointModel,
+    params: JointParams,
+    data: JointData,
+    solved: blocks.Solved | None = None,
 ) -> tuple[Float[Array, ""], JointPosterior]:
     """Return the joint objective and the model conditioned on `data`.
 
     The objective is log p(y | Z) + (1/D) log p(X~ | Z), Eq. (7), plus any log prior. Only it is
-    differentiated.
+    differentiated. `solved` is as in `decoder.infer`.
     """
     z = enc.encode(model.encoder, params.encoder, data.inputs)
     k_y = res.covariance(model.kernel, params.response, z, data.mask, params.response_noise)
     fit_y, response = exact.infer(k_y, data.y, data.mask)
     fit_x, decoder = dec.infer(
-        model.decoder, model.kernel, params.decoder, z, data.warped, data.mask, params.decoder_noise
+        model.decoder,
+        model.kernel,
+        params.decoder,
+        z,
+        data.warped,
+        data.mask,
+        params.decoder_noise,
+        solved,
     )
     value = fit_y + fit_x / data.warped.shape[1] + _log_prior(model.priors, params)
     return value, JointPosterior(params, z, data.mask, response, decoder)
+
+
+def decoder_prior(model: JointModel, params: JointParams, data: JointData) -> blocks.Prior:
+    """Return what the covariances of a hierarchical decoder depend on."""
+    z = enc.encode(model.encoder, params.encoder, data.inputs)
+    dimension = data.warped.shape[1]
+    return dec.prior(model.decoder, params.decoder, z, params.decoder_noise, dimension)
 
 
 @functools.lru_cache(maxsize=64)
