@@ -14,10 +14,9 @@ NOISE = np.array(0.05)
 Q, S, FEATURES = 3, 2, 2
 
 
-def covariances(features):
+def covariance(a):
     unit = np.ones(FEATURES)
-    k = np.stack([laws.matern52(a, a, unit) for a in features])
-    return k, np.stack([np.asarray(kernels.slope("matern52", a, a, unit)) for a in features])
+    return laws.matern52(a, a, unit), np.asarray(kernels.slope("matern52", a, a, unit))
 
 
 def setup(rng, n):
@@ -27,19 +26,15 @@ def setup(rng, n):
 
 
 def solved_at(prior, x):
-    n = x.shape[1]
-    return blocks.solve(prior, *covariances(prior.features), x, n)
+    return blocks.solve(prior, covariance, x, x.shape[1])
 
 
 def test_likelihood_is_that_of_dense_gaussians(rng):
     prior, x = setup(rng, 9)
-    k, _ = covariances(prior.features)
-    expected = sum(
-        multivariate_normal(np.zeros(9 * S), np.kron(b, one) + NOISE * np.eye(9 * S)).logpdf(
-            data.T.reshape(-1)
-        )
-        for one, b, data in zip(k, prior.b, x, strict=True)
-    )
+    expected = 0.0
+    for a, b, data in zip(prior.features, prior.b, x, strict=True):
+        dense = np.kron(b, covariance(a)[0]) + NOISE * np.eye(9 * S)
+        expected += multivariate_normal(np.zeros(9 * S), dense).logpdf(data.T.reshape(-1))
     assert solved_at(prior, x).value == pytest.approx(expected, abs=1e-9)
 
 
@@ -76,6 +71,9 @@ def test_many_data_are_solved_as_by_eigenvectors(rng):
 
 def test_a_covariance_that_is_none_has_no_likelihood(rng):
     prior, x = setup(rng, 9)
-    k, slopes = covariances(prior.features)
-    k[1] = -k[1]
-    assert np.isnan(blocks.solve(prior, k, slopes, x, 9).value)
+
+    def negative(a):
+        k, slopes = covariance(a)
+        return -k, slopes
+
+    assert np.isnan(blocks.solve(prior, negative, x, 9).value)

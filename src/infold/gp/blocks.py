@@ -2,9 +2,9 @@
 
 | symbol | code           | meaning                                            | shape |
 |--------|----------------|----------------------------------------------------|-------|
-| K      | `k`            | covariance of the rows (data), one per block       | q n n |
-| k'     | `slopes`       | derivatives of K in squared distances              | q n n |
-| a      | `features`     | places of the rows: K depends on their distances   | q n d |
+| a      | `features`     | places of the rows (data), one set per block       | q n d |
+| K      | `k`            | covariance of the rows of one block                | n n   |
+| k'     | `slopes`       | its derivatives in squared distances |a_i - a_j|²   | n n   |
 | B      | `b`            | covariance of the columns (outputs), one per block | q s s |
 | X~     | `x`            | data                                               | q n s |
 | σ²     | `noise`        | noise variance of all blocks                       |       |
@@ -21,6 +21,7 @@ All arrays may be padded: only the first n rows of data count, and only those co
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -59,40 +60,39 @@ class Solved(NamedTuple):
     weights: Float[np.ndarray, "q n s"]
 
 
-def solve(
-    prior: Prior,
-    k: Float[np.ndarray, "q n n"],
-    slopes: Float[np.ndarray, "q n n"],
-    x: Float[np.ndarray, "q n s"],
-    n: int,
-) -> Solved:
+Kernel = Callable[[Float[Array, "n d"]], tuple[Float[Array, "n n"], Float[Array, "n n"]]]
+"""Returns the covariances of features, and their derivatives in squared distances."""
+
+
+def solve(prior: Prior, kernel: Kernel, x: Float[np.ndarray, "q n s"], n: int) -> Solved:
     """Return Σ log N(vec X~ | 0, B (x) K + σ² I) over the blocks, and more.
 
-    All of it is NaN where a covariance is not positive definite.
+    It is NaN where a covariance is not positive definite.
 
     Args:
         prior: features, covariances of the outputs, and noise.
-        k: covariances of the data.
-        slopes: their derivatives in the squared distances of the features.
+        kernel: the kernel of all blocks, of unit variance.
         x: data.
         n: number of real rows.
     """
+    features = np.asarray(prior.features)
+    b = np.asarray(prior.b)
     noise = float(prior.noise)
     value = 0.0
-    grad_features = np.zeros_like(prior.features)
-    grad_b = np.zeros_like(prior.b)
+    grad_features = np.zeros_like(features)
+    grad_b = np.zeros_like(b)
     grad_noise = 0.0
     weights = np.zeros_like(x)
     upper = np.triu(np.ones((n, n)), 1)  # the derivatives of K_ii are zero
-    for i in range(len(k)):
-        k_i = k[i, :n, :n]
-        l_b, q_b = _outputs(prior.b[i])
+    for i, a in enumerate(features):
+        k, slopes = (np.asarray(array)[:n, :n] for array in kernel(a))
+        l_b, q_b = _outputs(b[i])
         s = x[i, :n] @ q_b
         w = np.empty_like(s)
         explained = np.empty_like(l_b)  # tr K (l_t K + σ² I)⁻¹
         inverses = np.zeros((n, n))  # Σ_t l_t (l_t K + σ² I)⁻¹, above the diagonal
         for t, scale in enumerate(l_b):
-            factor = _factor(k_i, noise / scale)
+            factor = _factor(k, noise / scale)
             logdet = 2.0 * np.sum(np.log(np.diagonal(factor))) + n * math.log(scale)
             w[:, t] = lapack.dpotrs(factor, s[:, t], lower=1)[0] / scale
             inverse, _ = lapack.dlauum(_triangular_inverse(factor), lower=1, overwrite_c=1)
@@ -101,9 +101,9 @@ def solve(
             explained[t] = (n - noise * trace) / scale
             value -= 0.5 * (s[:, t] @ w[:, t] + logdet + n * _LOG_2PI)
             grad_noise += 0.5 * (w[:, t] @ w[:, t] - trace)
-        in_distances = ((w * l_b) @ w.T - inverses) * slopes[i, :n, :n] * upper
-        grad_features[i, :n] = _in_features(in_distances, np.asarray(prior.features)[i, :n])
-        grad_b[i] = 0.5 * q_b @ (w.T @ (k_i @ w) - np.diag(explained)) @ q_b.T
+        in_distances = ((w * l_b) @ w.T - inverses) * slopes * upper
+        grad_features[i, :n] = _in_features(in_distances, a[:n])
+        grad_b[i] = 0.5 * q_b @ (w.T @ (k @ w) - np.diag(explained)) @ q_b.T
         weights[i, :n] = (w * l_b) @ q_b.T
     gradient = Prior(grad_features, grad_b, np.asarray(grad_noise))
     return Solved(np.asarray(value), gradient, weights)
@@ -172,24 +172,25 @@ likelihood.defvjp(_likelihood_forward, _likelihood_backward)
 
 
 def variance(
-    prior: Prior, k: Float[np.ndarray, "q n n"], k_star: Float[np.ndarray, "q m n"], n: int
+    prior: Prior, kernel: Kernel, k_star: Float[np.ndarray, "q m n"], n: int
 ) -> Float[np.ndarray, "m q s"]:
-    """Return the posterior variance of each output at each z*, for kernels of unit variance.
+    """Return the posterior variance of each output at each z*.
 
     B_jj - Σ_t Q[j,t]² l_t k(z*, Z) (K + σ²/l_t I)⁻¹ k(Z, z*).
 
     Args:
-        prior: covariances of the outputs, and noise.
-        k: covariances of the data.
-        k_star: covariances of the outputs at z* with the data.
+        prior: features, covariances of the outputs, and noise.
+        kernel: the kernel of all blocks, of unit variance.
+        k_star: covariances of z* with the data, for each block.
         n: number of real rows.
     """
     result = np.empty((k_star.shape[1], *prior.b.shape[:2]))
-    for i, b in enumerate(prior.b):
+    for i, b in enumerate(np.asarray(prior.b)):
+        k = np.asarray(kernel(prior.features[i])[0])[:n, :n]
         l_b, q_b = _outputs(b)
         explained = np.empty((len(result), len(l_b)))
         for t, scale in enumerate(l_b):
-            factor = _factor(k[i, :n, :n], float(prior.noise) / scale)
+            factor = _factor(k, float(prior.noise) / scale)
             root, _ = lapack.dtrtrs(factor, k_star[i, :, :n].T, lower=1)
             explained[:, t] = scale * np.sum(root**2, axis=0)
         result[:, i] = np.diagonal(b) - explained @ (q_b**2).T

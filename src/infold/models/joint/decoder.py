@@ -114,22 +114,19 @@ def solve(
     mask: Bool[Array, " n"],
 ) -> blocks.Solved:
     """Return log p(X~ | Z) of a hierarchical decoder and more, computed in NumPy."""
-    k, slopes = (np.asarray(one) for one in _covariances(kernel, prior.features))
     x = np.moveaxis(np.asarray(_to_blocks(decoder, np.asarray(warped), np)), 1, 0)
-    return blocks.solve(jax.tree.map(np.asarray, prior), k, slopes, x, int(np.sum(mask)))
+    known = jax.tree.map(np.asarray, prior)
+    return blocks.solve(known, functools.partial(_covariance, kernel), x, int(np.sum(mask)))
 
 
 @functools.partial(jax.jit, static_argnames="kernel")
-def _covariances(
-    kernel: str, features: Float[Array, "q n d"]
-) -> tuple[Float[Array, "q n n"], Float[Array, "q n n"]]:
-    """Return k_c of every block at its data, and its derivative in squared distances."""
-
-    def one(a: Array) -> tuple[Array, Array]:
-        unit = jnp.ones(a.shape[1])
-        return kernels.covariance(kernel, a, a, unit), kernels.slope(kernel, a, a, unit)
-
-    return jax.vmap(one)(features)
+def _covariance(
+    kernel: str, features: Float[Array, "n d"]
+) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    """Return k_c of one block at its data, and its derivative in squared distances."""
+    unit = jnp.ones(features.shape[1])
+    k = kernels.covariance(kernel, features, features, unit)
+    return k, kernels.slope(kernel, features, features, unit)
 
 
 def infer(
@@ -250,8 +247,8 @@ def mean_and_variance(
     mu = _mean(posterior.weights, k_star, dimension)
     if isinstance(posterior, blocks.Posterior):
         known = jax.tree.map(np.asarray, posterior.prior)
-        k = np.asarray(_covariances(kernel, known.features)[0])
-        each = blocks.variance(known, k, np.asarray(k_star), int(np.sum(mask)))
+        covariance = functools.partial(_covariance, kernel)
+        each = blocks.variance(known, covariance, np.asarray(k_star), int(np.sum(mask)))
         return mu, each.reshape(len(each), -1)[:, :dimension]
     var = jax.vmap(kronecker.variance, (0, 0, None))(posterior, k_star, jnp.ones(()))
     return mu, _from_blocks(var, dimension)
