@@ -53,6 +53,16 @@ def test_gradient_matches_finite_differences(rng):
         assert np.sum(getattr(gradient, name) * direction) == pytest.approx(slope, rel=1e-6)
 
 
+def test_outputs_that_are_multiples_of_each_other_have_a_likelihood(rng):
+    prior, x = setup(rng, 9)
+    a = 1e4 * rng.normal(size=(Q, S, 1))
+    prior = prior._replace(b=a @ a.transpose(0, 2, 1))  # the least eigenvalue is rounding alone
+    k = np.stack([covariance(one)[0] for one in prior.features])
+    infer = jax.vmap(kronecker.infer, (0, 0, 0, None))
+    expected = np.sum(infer(k, prior.b[:, None], x[:, :, None], NOISE)[0])
+    assert solved_at(prior, x).value == pytest.approx(float(expected), rel=1e-6)
+
+
 def test_many_data_are_solved_as_by_eigenvectors(rng):
     """150 rows are more than one triangle of `_triangular_inverse`."""
     prior, x = setup(rng, 150)
@@ -77,3 +87,12 @@ def test_a_covariance_that_is_none_has_no_likelihood(rng):
         return -k, slopes
 
     assert np.isnan(blocks.solve(prior, negative, x, 9).value)
+
+
+@pytest.mark.parametrize("name", ["features", "b"])
+def test_what_overflows_has_no_likelihood(name, rng):
+    prior, x = setup(rng, 9)
+    array = getattr(prior, name).copy()
+    array[1, 0, 0] = np.inf
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(solved_at(prior._replace(**{name: array}), x).value)

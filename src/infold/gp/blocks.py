@@ -35,6 +35,7 @@ from infold.gp.padding import real_eigenvalues
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _SMALL = 64  # LAPACK inverts a smaller triangle as fast as its halves
+_LEAST = 1e-12  # eigenvalue of B: rounding may leave one of zero or less
 
 
 class Prior(NamedTuple):
@@ -67,7 +68,7 @@ Kernel = Callable[[Float[Array, "n d"]], tuple[Float[Array, "n n"], Float[Array,
 def solve(prior: Prior, kernel: Kernel, x: Float[np.ndarray, "q n s"], n: int) -> Solved:
     """Return Σ log N(vec X~ | 0, B (x) K + σ² I) over the blocks, and more.
 
-    It is NaN where a covariance is not positive definite.
+    It is NaN where a covariance is not positive definite, or not finite.
 
     Args:
         prior: features, covariances of the outputs, and noise.
@@ -110,10 +111,12 @@ def solve(prior: Prior, kernel: Kernel, x: Float[np.ndarray, "q n s"], n: int) -
 
 
 def _outputs(b: Float[np.ndarray, "s s"]) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and eigenvectors of B, without those of padding."""
+    """Return eigenvalues and eigenvectors of B, without those of padding; NaN where B overflows."""
+    if not np.all(np.isfinite(b)):
+        return np.full(len(b), np.nan), np.full_like(b, np.nan)
     l_b, q_b = np.linalg.eigh(b)
     real = real_eigenvalues(l_b)
-    return l_b[real], q_b[:, real]
+    return np.maximum(l_b[real], _LEAST), q_b[:, real]
 
 
 def _factor(k: Float[np.ndarray, "n n"], shift: float) -> Float[np.ndarray, "n n"]:
