@@ -185,7 +185,7 @@ def test_padding_of_the_last_group_is_not_searched(rng):
 
 
 def test_decoder_that_is_not_finite_falls_back(rng, monkeypatch):
-    monkeypatch.setattr(features, "_decode", lambda *a: (np.full((1, 7), np.nan), np.zeros((1, 7))))
+    monkeypatch.setattr(features, "decode", lambda *a: np.full((1, 7), np.nan))
     suggestion = cheap("mgp").suggest(history(rng), 1, (0, 0))
     assert suggestion.proposals[-1].diagnostics["fallback"] == "full_space"
     assert np.all(np.isfinite(suggestion.x))
