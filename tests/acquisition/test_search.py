@@ -10,7 +10,7 @@ from infold.acquisition.search import Objective, Search
 from infold.models.base import Surface
 from infold.models.features import LearnedFeatures
 from infold.models.full_space import FullSpaceGP
-from infold.paper.trust_constr import trust_constr
+from infold.paper.trust_constr import TrustConstr, trust_constr
 from infold.record import History, Rounding
 
 
@@ -61,14 +61,15 @@ def constrained_problem(seed: int):
     surface = model.fit(History(x, y), (seed,), {}).surface
     region = LipschitzConstraint().around(surface, rng)
     objective = Objective(functions.by_name(functions.NAMES[seed % 3]), surface)
-    return objective.value_and_gradient, region, region.sample_inside(100, rng)
+    return objective, region, region.sample_inside(100, rng)
 
 
 def test_projected_search_is_as_good_as_trust_constr_in_19_of_20_models():
     as_good = 0
     with jax.enable_x64(True):
         for seed in range(20):
-            value_and_gradient, region, starts = constrained_problem(seed)
+            objective, region, starts = constrained_problem(seed)
+            value_and_gradient = objective.value_and_gradient
             ours = search.projected_ascent(value_and_gradient, region.project, starts)
             assert region.contains(ours.point[None])[0]
             # The reference is slow: it gets the ten best of the same starts.
@@ -78,6 +79,22 @@ def test_projected_search_is_as_good_as_trust_constr_in_19_of_20_models():
             scale = 1.0 if seed % 3 < 2 else abs(reference.value)
             as_good += ours.value >= reference.value - 1e-3 * scale
     assert as_good >= 19
+
+
+def test_the_study_follows_the_best_starts_and_finds_what_all_of_them_find():
+    as_good = 0
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        for seed in range(6):
+            objective, region, starts = constrained_problem(seed)
+            starts = search.best_starts(objective.value, starts, 15)
+            one = TrustConstr(n_followed=1).climb(objective, region, starts, rng)
+            few = TrustConstr().climb(objective, region, starts, rng)
+            every = trust_constr(objective.value_and_gradient, region, starts)
+            assert region.contains(few.point[None])[0]
+            assert one.value <= few.value
+            as_good += few.value >= every.value - 2e-3
+    assert as_good >= 5
 
 
 class Bumps(Surface):
