@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given
@@ -221,3 +222,64 @@ def test_samples_move_few_coordinates_and_at_least_one():
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         TrustRegion(**settings)
+
+
+def fitted_to(place, noise):
+    """A model of the place's evaluations that is told how much of their variance is noise."""
+    settings = FullSpaceGP(transform=False, clip_outliers=False)
+    variance = noise * float(np.var(place.history.y))
+    return replace(settings, noise=variance).fit(place.history, (0,), {})
+
+
+@pytest.fixture
+def double_precision():
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 1e3])
+def test_noise_that_hides_the_differences_widens_the_box_to_all_evaluations(spread):
+    rng = np.random.default_rng(3)
+    stuck = history_of(spread * np.append(0.0, rng.uniform(1.0, 2.0, size=119)))
+    place = TrustRegion().at(stuck)
+    assert place.side < 0.2
+    assert len(place.history.y) < 120
+    assert place.given(fitted_to(place, 0.008)) is place
+    wide = place.given(fitted_to(place, 0.02))
+    assert wide.noisy
+    assert not place.noisy
+    assert wide.side == TrustRegion().first_side
+    np.testing.assert_array_equal(wide.history.y, stuck.y)
+    assert wide.given(fitted_to(wide, 0.5)) is wide
+
+
+@pytest.mark.usefixtures("double_precision")
+def test_a_box_that_is_still_wide_stays_as_it_is_in_noise():
+    place = TrustRegion().at(history_of(np.append(0.0, np.arange(1.0, 4.0))))
+    assert place.given(fitted_to(place, 0.5)) is place
+
+
+def test_of_very_many_evaluations_the_nearest_count_in_noise_too():
+    place = TrustRegion(n_data=80).in_noise(history_of(np.arange(200.0)))
+    assert len(place.history.y) == 80
+    assert 0.0 in place.history.y
+
+
+@pytest.mark.usefixtures("double_precision")
+def test_with_constraints_and_several_objectives_noise_is_left_to_the_models():
+    history = history_of(np.append(0.0, np.ones(40) + np.arange(40)))
+    place = TrustRegion().at(history)
+    fitted = fitted_to(place, 0.5)
+    assert place.given(fitted) is not place
+    for other in (
+        replace(history, constraints=np.full((41, 1), -1.0)),
+        replace(history, objectives=np.ones((41, 2))),
+    ):
+        place = TrustRegion().at(other)
+        assert place.given(fitted) is place
+
+
+def test_a_share_that_makes_no_sense_is_refused():
+    with pytest.raises(ValueError, match="most_noise = 0"):
+        TrustRegion(most_noise=0.0)

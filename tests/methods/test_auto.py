@@ -104,6 +104,50 @@ def test_known_noise_is_not_learned():
         Optimizer([(0, 1)] * 3, noise=-1)
 
 
+def noisy_run(noise=None, n=50):
+    """A run on a bowl whose noise is as large as what there is to see."""
+    f = shifted_bowl(4)
+    rng = np.random.default_rng(5)
+    optimizer = Optimizer([(0, 1)] * 4, noise=noise, seed=0, n_initial=5)
+    for _ in range(n):
+        x = optimizer.ask()
+        optimizer.tell(x, f(x) + 0.5 * rng.normal())
+    return optimizer
+
+
+@pytest.mark.parametrize("noise", [0.25, None])  # known, learned
+def test_failures_that_are_noise_do_not_make_the_box_small(noise):
+    last = [e.diagnostics["side"] for e in noisy_run(noise).evaluations[-10:]]
+    assert np.mean(np.equal(last, 0.8)) >= 0.9
+
+
+def test_failures_make_the_box_small_where_values_are_said_to_be_exact():
+    assert min(e.diagnostics["side"] for e in noisy_run(0.0).evaluations[-10:]) < 0.4
+
+
+def test_a_batch_in_noise_has_points_apart_from_each_other():
+    points = np.array(noisy_run(0.25).ask(12))
+    gaps = np.linalg.norm(points[:, None] - points, axis=2)[~np.eye(12, dtype=bool)]
+    assert np.min(gaps) > 0.02
+
+
+def test_a_run_in_noise_goes_on_from_its_file(tmp_path):
+    optimizer = noisy_run()
+    optimizer.save(tmp_path / "run.json")
+    again = Optimizer.load(tmp_path / "run.json")
+    np.testing.assert_array_equal(optimizer.ask(3), again.ask(3))
+
+
+def test_a_noisy_bowl_of_many_inputs_is_not_given_up():
+    """Expected improvement in a box that failures had made small ended at 0.3 and more."""
+    f = shifted_bowl(20)
+    rng = np.random.default_rng(2)
+    result = infold.minimize(
+        lambda x: 4.0 * f(x) + 0.1 * rng.normal(), [(0, 1)] * 20, n_trials=120, seed=0
+    )
+    assert 4.0 * f(result.x_model) < 0.2
+
+
 def test_record_says_who_proposed_and_why():
     f = shifted_bowl(3)
     result = infold.minimize(f, [(0, 1)] * 3, n_trials=14, seed=0)

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float
 
-from infold.models.base import Surface
+from infold.models.base import Fitted, Surface
 from infold.record import History
 from infold.space.where import Where
 
@@ -129,6 +129,15 @@ class Place(Protocol):
         """The evaluations that the model is fitted to, and all pending points."""
         ...
 
+    @property
+    def noisy(self) -> bool:
+        """Whether noise hides how the evaluations near the best one differ."""
+        ...
+
+    def given(self, fitted: Fitted) -> "Place":
+        """Return where to look once a model was fitted there: mostly here."""
+        ...
+
     def around(self, surface: Surface, rng: np.random.Generator) -> Region:
         """Return the region of a surface of that model."""
         ...
@@ -149,6 +158,11 @@ class Everywhere:
 
     history: History
     around: Callable[[Surface, np.random.Generator], Region]
+    noisy: bool = False
+
+    def given(self, fitted: Fitted) -> "Everywhere":
+        """Return the same: there is nowhere else."""
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from infold import _checks
 from infold.acquisition.regions import Place, Region
-from infold.models.base import Surface
+from infold.models.base import NEGLIGIBLE_NOISE, Fitted, Surface
 from infold.objectives import enters_front
 from infold.record import OTHERS, History
 
@@ -78,10 +78,16 @@ class TrustRegion:
     """Coordinates in which a candidate differs from the best point, in the mean."""
     n_data: int = 500
     """Most evaluations that the model is fitted to."""
+    most_noise: float = NEGLIGIBLE_NOISE
+    """Share of the variance of the evaluations near the best one from which noise hides how they
+    differ. Then failures say nothing, and a small box holds nothing but noise: the box is as wide
+    as at the beginning, and the model is fitted to evaluations everywhere."""
 
     def __post_init__(self) -> None:
         for name in ("n_successes", "n_failures", "n_moved", "n_data"):
             _checks.at_least(name, getattr(self, name), 1)
+        if not self.most_noise > 0.0:
+            raise ValueError(f"most_noise = {self.most_noise}: expected a share above 0")
         if not 0.0 < self.least_side <= self.first_side:
             raise ValueError(
                 f"least_side = {self.least_side} and first_side = {self.first_side}: "
@@ -91,7 +97,12 @@ class TrustRegion:
     def at(self, history: History) -> Place:
         """Return the evaluations near the best one, and the box around it."""
         side = self.side(history)
-        return Near(history.part(self._near(history, side)), side, self)
+        return Near(history.part(self._near(history, side)), history, side, self)
+
+    def in_noise(self, history: History) -> "Near":
+        """Return evaluations everywhere, and the box as wide as at the beginning."""
+        everywhere = history.part(self._near(history, 1.0))
+        return Near(everywhere, history, self.first_side, self, noisy=True)
 
     def side(self, history: History) -> float:
         """Return the side of the region, from successes and failures so far.
@@ -170,8 +181,28 @@ class Near:
     """The neighbourhood of the best evaluation."""
 
     history: History
+    whole: History
+    """All evaluations."""
     side: float
     settings: TrustRegion
+    noisy: bool = False
+
+    def given(self, fitted: Fitted) -> "Near":
+        """Return where to look once a model was fitted: wider where noise made the box small.
+
+        With constraints and several objectives noise is left to the models, and so it is to those
+        that know earlier runs.
+        """
+        simple = not self.whole.n_constraints and self.whole.n_objectives == 1
+        small = self.side < self.settings.first_side
+        if (
+            simple
+            and small
+            and not fitted.taught
+            and float(fitted.noise) >= self.settings.most_noise
+        ):
+            return self.settings.in_noise(self.whole)
+        return self
 
     def around(self, surface: Surface, rng: np.random.Generator) -> Region:
         """Return the box around the surface's best point."""

@@ -21,7 +21,7 @@ from infold._precision import float64
 from infold._threads import one_blas_thread_when_small
 from infold.acquisition import discrete
 from infold.acquisition.feasibility import Feasibility
-from infold.acquisition.functions import Acquisition, ExpectedImprovement
+from infold.acquisition.functions import Acquisition, ExpectedImprovement, UpperConfidenceBound
 from infold.acquisition.lipschitz import LipschitzConstraint
 from infold.acquisition.regions import Place, Region, RegionSettings, WholeCube, Within
 from infold.acquisition.search import Found, Objective, Search
@@ -36,6 +36,9 @@ from infold.record import History, Proposal
 
 _FIT = 1  # streams of random numbers within one suggestion; `Fitted.stream` is that of the search
 _FIT_AGAIN = 2
+# In noise the model is soon sure that all is equal around the best point, and expected improvement
+# never leaves it (docs/notes.md).
+_IN_NOISE = UpperConfidenceBound(beta=2.0)
 _TROUBLE = (FloatingPointError, np.linalg.LinAlgError)
 _log = logging.getLogger(__name__)
 
@@ -91,17 +94,17 @@ class BayesianOptimization:
         clock = Stopwatch()
         n_known = len(history.y)
         whole = history
-        place = self.region.at(history)
-        history = place.history
         if not isinstance(self.acquisition, ExpectedImprovement):
             history = replace(history, scalarization=None)  # one value is all that is modelled
+        place = self.region.at(history)
+        history = place.history
         points: list[np.ndarray] = []
         proposals: list[Proposal] = []
         fitted = None
         try:
             with clock("fit"):
-                fitted, fallback = self._fit(history, key, kept_state(cache, "model"))
-            cache["model"] = fitted.state
+                place, fitted, fallback = self._fit(place, key, cache)
+            history = place.history
             constraints = self._fit_constraints(fitted, history, cache, clock)
             several = self._fit_objectives(fitted, history, cache, clock)
             training = {**fitted.describe(), "fallback": fallback, "known": n_known}
@@ -132,9 +135,20 @@ class BayesianOptimization:
     @one_blas_thread_when_small
     def fit(self, history: History, key: Key, cache: Cache | None = None) -> Fitted:
         """Return the model fitted to the history, as the next suggestion would use it."""
-        return self._fit(self.region.at(history).history, key, kept_state(cache, "model"))[0]
+        return self._fit(self.region.at(history), key, dict(cache or {}))[1]
 
-    def _fit(self, history: History, key: Key, state: dict) -> tuple[Fitted, str | None]:
+    def _fit(self, place: Place, key: Key, cache: Cache) -> tuple[Place, Fitted, str | None]:
+        """Fit the model where the run has got to, and again where it then turns out to look."""
+        fitted, fallback = self._fit_to(place.history, key, kept_state(cache, "model"))
+        cache["model"] = fitted.state
+        elsewhere = place.given(fitted)
+        if elsewhere is place:
+            return place, fitted, fallback
+        fitted, fallback = self._fit_to(elsewhere.history, key, kept_state(cache, "elsewhere"))
+        cache["elsewhere"] = fitted.state
+        return elsewhere, fitted, fallback
+
+    def _fit_to(self, history: History, key: Key, state: dict) -> tuple[Fitted, str | None]:
         """Fit the model, from a fresh start where that fails, and say so."""
         try:
             return self.model.fit(history, (*key, _FIT), state), None
@@ -193,6 +207,11 @@ class BayesianOptimization:
         )
         return Suggestion(rest.x, proposals, cache, rest.fitted)
 
+    def _acquisition(self, place: Place) -> Acquisition:
+        """Return what is maximized there."""
+        in_noise = isinstance(self.acquisition, ExpectedImprovement) and place.noisy
+        return _IN_NOISE if in_noise else self.acquisition
+
     def _choose(
         self,
         fitted: Fitted,
@@ -206,7 +225,7 @@ class BayesianOptimization:
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Choose one point that is not in the whole history, and describe the choice."""
         with clock("condition"):
-            fitted = fitted.condition(history)
+            fitted = fitted.believe(history) if place.noisy else fitted.condition(history)
         regions: list[Region] = []
         objectives: list[Objective] = []
         found: list[Found] = []
@@ -223,7 +242,7 @@ class BayesianOptimization:
                 with clock("condition"):
                     improvement = ChebyshevImprovement(several.condition(surface.data))
             objectives.append(
-                self.search.objective(self.acquisition, surface, feasibility, improvement)
+                self.search.objective(self._acquisition(place), surface, feasibility, improvement)
             )
             with clock("search"):
                 places = whole.everywhere if _over_inputs(surface, history) else None

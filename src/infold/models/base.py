@@ -125,6 +125,11 @@ class Fitted(ABC):
     """Whether it is searched in a space of features, with `encode` and `decode`."""
 
     @property
+    def taught(self) -> bool:
+        """Whether it knows earlier runs."""
+        return False
+
+    @property
     def noise(self) -> Any:
         """Variance of the noise of an evaluation, standardized; NaN where it has none."""
         return np.nan
@@ -144,6 +149,10 @@ class Fitted(ABC):
         By default pending points change nothing.
         """
         return self
+
+    def believe(self, history: History) -> "Fitted":
+        """Return the model conditioned on what it predicts at the pending points, where it can."""
+        return self.condition(history)
 
     @property
     def surfaces(self) -> Sequence[Surface]:
@@ -171,8 +180,9 @@ class Fitted(ABC):
         (surface,) = self.surfaces
         if not isinstance(surface, SmoothSurface):
             return self.predict(x)
-        missing = FEW - len(x)
-        rows = surface.predict_with_gradients(np.concatenate([x, np.repeat(x[-1:], missing, 0)]))
+        (z,) = self.encode(x)
+        missing = FEW - len(z)
+        rows = surface.predict_with_gradients(np.concatenate([z, np.repeat(z[-1:], missing, 0)]))
         return rows.mean[: len(x)], rows.variance[: len(x)]
 
     def forecasts(self, x: Float[np.ndarray, " D"]) -> dict[str, list[float]]:

@@ -267,10 +267,8 @@ class FittedDesigns(FittedGP):
         return regression.evaluate(self.gp, self.trained.flat, data)[2]
 
     @float64
-    def condition(self, history: History) -> "FittedDesigns":
-        conditioned = super().condition(history)
-        if conditioned is self:
-            return self
+    def _with_pending(self, history: History, values: Float[np.ndarray, " q"]) -> "FittedDesigns":
+        conditioned = super()._with_pending(history, values)
         assert isinstance(conditioned, FittedDesigns)
         known = {"x": self.history.everywhere, "features": self.places}
         places = _with_known(self.decoder, history.everywhere, known)

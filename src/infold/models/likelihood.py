@@ -14,6 +14,7 @@ from infold.gp import padding
 from infold.gp.outputs import PowerTransform, Standardization
 from infold.gp.training import Trained
 from infold.models.base import (
+    FEW,
     Fitted,
     MeanAndVariance,
     Predictions,
@@ -55,13 +56,33 @@ class FittedByLikelihood(Fitted):
         """The best value so far, standardized."""
         return float(np.min(self.values[self.history.eligible]))
 
-    @float64
     def condition(self, history: History) -> "FittedByLikelihood":
-        """Condition on pending points, with a lie in place of their values."""
+        """Condition on pending points, with the best of all values in place of theirs.
+
+        This is the constant liar of Ginsbourger et al. (2010). The lie takes the promise out of the
+        pending points and leaves that of the places beyond them. `docs/notes.md` compares it with
+        the values that the model predicts.
+        """
         if not len(history.pending):
             return self
-        size = padding.bucket_size(len(self.y) + len(history.pending))
-        posterior = self._infer(*with_lies(history, self.y), max(size, self._size))
+        best = np.min(self.y[history.eligible])
+        return self._with_pending(history, np.full(len(history.pending), best))
+
+    def believe(self, history: History) -> "FittedByLikelihood":
+        if not len(history.pending) or len(self.surfaces) > 1:
+            return self.condition(history)
+        parts = np.array_split(history.pending, -(-len(history.pending) // FEW))
+        means = [self.predict_few(part)[0] for part in parts]
+        return self._with_pending(history, np.concatenate(means))
+
+    @float64
+    def _with_pending(
+        self, history: History, values: Float[np.ndarray, " q"]
+    ) -> "FittedByLikelihood":
+        """Condition on pending points with these standardized values."""
+        size = padding.bucket_size(len(self.y) + len(values))
+        y = np.append(self.y, values)
+        posterior = self._infer(history.everywhere, y, max(size, self._size))
         return replace(self, history=history, posterior=posterior)
 
     @property
@@ -143,14 +164,3 @@ class GPSurface(SmoothSurface):
         array = np.asarray(self.gradients(z))
         d = z.shape[1]
         return Predictions(array[:, 0], array[:, 1], array[:, 2 : 2 + d], array[:, 2 + d :])
-
-
-def with_lies(history: History, y: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
-    """Return all inputs, and values y with pending points at the best of them.
-
-    This is the constant liar of Ginsbourger et al. (2010). The lie takes the promise out of the
-    pending points and leaves that of the places beyond them. `docs/notes.md` compares it with the
-    values that the model predicts.
-    """
-    best = np.min(y[history.eligible])
-    return history.everywhere, np.append(y, np.full(len(history.pending), best))

@@ -260,6 +260,10 @@ class FittedTeam(Fitted):
         return self.states
 
     @property
+    def taught(self) -> bool:
+        return self.by in self.trust
+
+    @property
     def noise(self) -> Any:
         return self.member.noise
 
@@ -277,6 +281,9 @@ class FittedTeam(Fitted):
     def condition(self, history: History) -> Fitted:
         """Return the chosen model alone: the choice is made."""
         return self.member.condition(history)
+
+    def believe(self, history: History) -> Fitted:
+        return self.member.believe(history)
 
     def leave_one_out(self) -> MeanAndVariance:
         return self.member.leave_one_out()

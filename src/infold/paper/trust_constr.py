@@ -26,10 +26,13 @@ _TOLERANCES = ("xtol", "gtol", "barrier_tol")
 class TrustConstr(Search):
     """Search of Lipschitz balls with SciPy's trust-constr."""
 
-    n_followed: int = 5
+    n_followed: int = 3
     """Number of starts that are followed, the best ones."""
     tolerance: float = 1e-4
     """Steps, gradients and barriers below which a start has converged."""
+    barrier: float = 5e-4
+    """Barrier in the beginning. SciPy's own, 0.1, drives a start far from where it began, and out
+    of small balls' best corners: 200 iterations do not lead back."""
 
     def climb(
         self,
@@ -41,7 +44,9 @@ class TrustConstr(Search):
         assert isinstance(region, LipschitzBalls)
         one_by_one = dataclasses.replace(objective, batch=1)
         best = starts[-self.n_followed :]  # they come in the order of their values
-        return trust_constr(one_by_one.value_and_gradient, region, best, self.tolerance)
+        return trust_constr(
+            one_by_one.value_and_gradient, region, best, self.tolerance, self.barrier
+        )
 
 
 def with_trust_constr(method: Method) -> Method:
@@ -59,8 +64,17 @@ def trust_constr(
     region: LipschitzBalls,
     starts: Float[np.ndarray, "m d"],
     tolerance: float = 1e-8,
+    barrier: float = 0.1,
 ) -> Found:
-    """Return the best feasible point that the method reaches from any start."""
+    """Return the best feasible point that the method reaches from any start.
+
+    Args:
+        value_and_gradient: what is maximized.
+        region: the balls; the first step is as long as their usual radius.
+        starts: points to begin at.
+        tolerance: steps, gradients and barriers below which a start has converged.
+        barrier: barrier in the beginning, in units of the function.
+    """
 
     def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
         f, g = value_and_gradient(z[None])
@@ -78,6 +92,13 @@ def trust_constr(
     constraint = scipy.optimize.NonlinearConstraint(
         slack, 0.0, np.inf, jac=slack_gradient, hess=scipy.optimize.BFGS()
     )
+    options = {
+        "maxiter": 200,
+        "initial_tr_radius": float(np.median(region.radii)),
+        "initial_barrier_parameter": barrier,
+        "initial_barrier_tolerance": barrier,
+        **dict.fromkeys(_TOLERANCES, tolerance),
+    }
     best = Found(starts[0], -np.inf)
     for start in np.clip(
         region.project(starts), 1e-6, 1.0 - 1e-6
@@ -93,7 +114,7 @@ def trust_constr(
                 bounds=scipy.optimize.Bounds(np.zeros(d), np.ones(d), keep_feasible=True),
                 constraints=constraint,
                 hess=scipy.optimize.BFGS(),
-                options={"maxiter": 200, **dict.fromkeys(_TOLERANCES, tolerance)},
+                options=options,
             )
         # Interior points end inside to within a tolerance; the comparison is between feasible
         # points.
