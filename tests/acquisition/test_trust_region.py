@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from infold.acquisition.trust_region import TrustRegion
 from infold.models.full_space import FullSpaceGP
+from infold.models.team import FittedTeam
 from infold.record import History, Proposal, Rounding
 
 D = 5
@@ -252,6 +253,15 @@ def test_noise_that_hides_the_differences_widens_the_box_to_all_evaluations(spre
     assert wide.side == TrustRegion().first_side
     np.testing.assert_array_equal(wide.history.y, stuck.y)
     assert wide.given(fitted_to(wide, 0.5)) is wide
+
+
+@pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize(("by", "stays"), [("features", True), ("exact", False)])
+def test_models_that_know_earlier_runs_are_believed_in_a_small_box(by, stays):
+    place = TrustRegion().at(history_of(np.append(0.0, np.ones(40) + np.arange(40))))
+    member = fitted_to(place, 0.5)
+    team = FittedTeam(member=member, by=by, scores={}, states={}, trust={"features": 2.0})
+    assert (place.given(team) is place) == stays
 
 
 @pytest.mark.usefixtures("double_precision")

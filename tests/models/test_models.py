@@ -73,6 +73,29 @@ def test_places_and_inputs_match(fitted, rng):
         np.testing.assert_array_equal(decoded, x[0])
 
 
+def test_few_points_are_predicted_as_many_are(fitted, rng):
+    if len(fitted.surfaces) > 1:
+        pytest.skip("a sum of several surfaces has no such program")
+    x = rng.uniform(size=(3, 7))
+    for few, many in zip(fitted.predict_few(x), fitted.predict(x), strict=True):
+        np.testing.assert_allclose(few, many, rtol=1e-9, atol=1e-12)
+
+
+def test_believing_what_is_predicted_of_pending_points_changes_no_prediction(fitted, rng):
+    if len(fitted.surfaces) > 1:
+        pytest.skip("of a sum of surfaces only the whole is predicted")
+    if "embedding" in fitted.state:
+        pytest.skip("pending points may be off the subspace")
+    pending = rng.uniform(size=(11, 7))
+    elsewhere = rng.uniform(size=(5, 7))
+    believed = fitted.believe(fitted.history.with_pending(pending))
+    before, after = fitted.predict(elsewhere), believed.predict(elsewhere)
+    # A mean that is estimated with the values may move a little.
+    np.testing.assert_allclose(after[0], before[0], atol=1e-6)
+    assert np.all(believed.predict(pending)[1] < fitted.predict(pending)[1] + 1e-12)
+    assert fitted.believe(fitted.history) is fitted
+
+
 def test_conditioning_takes_the_doubt_out_of_pending_points_and_trains_nothing(fitted, rng):
     pending = rng.uniform(size=(2, 7))
     conditioned = fitted.condition(fitted.history.with_pending(pending))
