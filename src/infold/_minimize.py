@@ -340,11 +340,12 @@ def add_prediction(result: Result) -> None:
 
 
 def noisy_model(optimizer: Optimizer) -> "ModelView | None":
-    """Return the model of all evaluations where it takes much of them for noise; None elsewhere."""
+    """Return the model where noise matters to the choice of the best point; None elsewhere."""
     if optimizer.n_objectives > 1 or not optimizer.noisy:
         return None
     model = optimizer.model()
-    return model if float(model.fitted.noise) >= NEGLIGIBLE_NOISE else None
+    matters = optimizer.in_noise or float(model.fitted.noise) >= NEGLIGIBLE_NOISE
+    return model if matters else None
 
 
 def _new_points(optimizer: Optimizer, x0: object, y0: object) -> list[Point]:

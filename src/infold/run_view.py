@@ -1,11 +1,12 @@
 """What can be read of a run: its evaluations, what is pending, the best point."""
 
 import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infold.models.base import NEGLIGIBLE_NOISE
+from infold.models.base import IN_NOISE, NEGLIGIBLE_NOISE
 from infold.record import Evaluation, History, Record, to_frame
 from infold.space import Point, Space
 from infold.space.finite import n_points
@@ -92,12 +93,23 @@ class RunView:
     @property
     def noisy(self) -> bool:
         """Whether a model of the last few suggestions took much of what it saw for noise."""
+        noises = (known["noise"] for known in self._last_diagnostics if "noise" in known)
+        return self.in_noise or any(
+            isinstance(noise, float) and noise >= NEGLIGIBLE_NOISE for noise in noises
+        )
+
+    @property
+    def in_noise(self) -> bool:
+        """Whether noise hid how the best evaluations differ, in one of the last few suggestions."""
+        return any(known.get(IN_NOISE) is True for known in self._last_diagnostics)
+
+    @property
+    def _last_diagnostics(self) -> list[Mapping[str, Any]]:
+        """Diagnostics of the last few suggestions by models of values."""
         if all(e.failed for e in self._record.evaluations):
-            return False  # what the model saw were violations
+            return []  # what the models saw were violations
         diagnostics = (e.diagnostics for e in reversed(self._record.evaluations))
-        noises = (known["noise"] for known in diagnostics if "noise" in known)
-        last = itertools.islice(noises, _FEW)
-        return any(isinstance(noise, float) and noise >= NEGLIGIBLE_NOISE for noise in last)
+        return list(itertools.islice((known for known in diagnostics if "noise" in known), _FEW))
 
     @property
     def exhausted(self) -> bool:

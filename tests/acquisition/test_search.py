@@ -93,7 +93,7 @@ def test_the_study_follows_the_best_starts_and_finds_what_all_of_them_find():
             every = trust_constr(objective.value_and_gradient, region, starts)
             assert region.contains(few.point[None])[0]
             assert one.value <= few.value
-            as_good += few.value >= every.value - 2e-3
+            as_good += few.value >= every.value - 5e-3  # of log EI, log PI or a deviation
     assert as_good >= 5
 
 

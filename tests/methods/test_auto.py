@@ -78,8 +78,20 @@ def test_the_best_point_by_the_model_is_there_where_the_model_sees_noise(seed):
         n_trials=25,
         seed=seed,
     )
-    sees_noise = float(result.optimizer.model().fitted.noise) >= NEGLIGIBLE_NOISE
+    model, optimizer = result.optimizer.model(), result.optimizer
+    sees_noise = float(model.fitted.noise) >= NEGLIGIBLE_NOISE or optimizer.in_noise
     assert (result.x_model is not None) == sees_noise
+
+
+def test_noise_that_matters_at_the_end_alone_is_said_too():
+    """Beside all evaluations this noise is nothing: a bowl from 0 to 300."""
+    f = shifted_bowl(6)
+    rng = np.random.default_rng(0)
+    result = infold.minimize(
+        lambda x: 100.0 * f(x) + 0.05 * rng.normal(), [(0, 1)] * 6, n_trials=100, seed=0
+    )
+    assert any(e.diagnostics.get("in_noise") for e in result.evaluations[60:])
+    assert 100.0 * f(result.x_model) < 0.3
 
 
 def test_noisy_bowl_is_not_taken_for_exact():

@@ -28,7 +28,7 @@ from infold.acquisition.search import Found, Objective, Search
 from infold.acquisition.several import ChebyshevImprovement
 from infold.methods.base import Cache, Key, Suggestion
 from infold.methods.random import DESIGNS, RandomSearch
-from infold.models.base import FORECASTS, Fitted, Model, Surface, kept_state
+from infold.models.base import FORECASTS, IN_NOISE, Fitted, Model, Surface, kept_state
 from infold.models.constraints import FittedConstraints, fit_constraints
 from infold.models.full_space import FullSpaceGP
 from infold.models.objectives import FittedObjectives, fit_objectives
@@ -108,6 +108,8 @@ class BayesianOptimization:
             constraints = self._fit_constraints(fitted, history, cache, clock)
             several = self._fit_objectives(fitted, history, cache, clock)
             training = {**fitted.describe(), "fallback": fallback, "known": n_known}
+            if place.noisy:
+                training[IN_NOISE] = True
             for i in range(q):
                 if i > 0:
                     clock = Stopwatch()

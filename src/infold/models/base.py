@@ -54,6 +54,8 @@ class Predictions(NamedTuple):
 
 
 NEGLIGIBLE_NOISE = 0.01  # variance, of values of unit variance: a deviation of a tenth
+IN_NOISE = "in_noise"
+"""Where a proposal's diagnostics say that noise hid how the best evaluations differ."""
 
 
 class Surface(ABC):
