@@ -5,12 +5,10 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint
 
-from infold import Space, methods
+from infold import methods
 from infold.history import History, Proposal
 from infold.learning.lessons import Evidence, FeatureMap, Lessons, Metric, Run, learn
-from infold.methods.random import RandomSearch
 from infold.models import designs as designs_model
 from infold.models.designs import DesignsGP
 from infold.models.taught import TaughtGP
@@ -123,66 +121,6 @@ def test_suggestions_with_lessons_are_a_function_of_the_history() -> None:
     first, again = (auto.suggest(_history(), 2, (3, 15)) for _ in range(2))
     assert np.array_equal(first.x, again.x)
     assert "forecasts" in first.proposals[0].diagnostics
-
-
-def _first_points(values: list[float], lessons: Lessons) -> list[str]:
-    """Return who proposed the points of a design whose values are given."""
-    history = History(np.empty((0, _D)), np.empty(0), lessons=lessons)
-    said = []
-    for number, value in enumerate(values):
-        suggestion = RandomSearch(design="centre").suggest(history, 1, (0, number))
-        said.append(suggestion.proposals[0].by if suggestion.proposals else "")
-        x = np.concatenate([history.x, suggestion.x])
-        history = History(x, np.append(history.y, value), lessons=lessons)
-    return said
-
-
-def test_earlier_points_follow_where_they_are_better_than_ordinary_ones() -> None:
-    better = _first_points([1.0, 2.0, 1.5, 1.9, 0.0, 1.0, 0.0], _lessons())
-    assert better == ["earlier", "", *["earlier"] * 4, ""]  # there are no more
-
-
-def test_earlier_points_wait_where_they_are_worse_than_ordinary_ones() -> None:
-    assert _first_points([2.0, 1.0, 0.0, 0.0, 0.0], _lessons()) == ["earlier", "", "", "", ""]
-    assert _first_points([np.nan, 1.0, 0.0, 0.0, 0.0], _lessons()) == ["earlier", "", "", "", ""]
-
-
-def test_earlier_and_ordinary_points_take_turns_where_they_are_as_good() -> None:
-    assert _first_points([1.0] * 6, _lessons()) == ["earlier", ""] * 3
-
-
-def test_a_design_asked_at_once_has_few_earlier_points() -> None:
-    history = History(np.empty((0, _D)), np.empty(0), lessons=_lessons())
-    suggestion = RandomSearch(design="centre").suggest(history, 10, (0, 0))
-    assert [proposal.by for proposal in suggestion.proposals] == ["earlier"] * 2 + [""] * 8
-    assert len(np.unique(suggestion.x, axis=0)) == 10
-
-
-def test_earlier_points_that_known_constraints_forbid_are_left_out_or_moved_if_near() -> None:
-    where = Space.of([(0.0, 1.0)] * _D, where=LinearConstraint(np.ones(_D), -np.inf, 1.0)).where
-    forbidden, allowed, near = (np.full(_D, share / _D) for share in (3.0, 0.6, 1.01))
-    for points, expected in (
-        ([forbidden, allowed], [allowed]),
-        ([near, forbidden], [near / 1.01]),
-        ([forbidden], []),
-    ):
-        lessons = replace(_lessons(), points=np.stack(points), centre=forbidden)
-        history = History(np.empty((0, _D)), np.empty(0), lessons=lessons, where=where)
-        suggestion = RandomSearch(design="centre").suggest(history, 3, (0, 0))
-        by = [proposal.by for proposal in suggestion.proposals]
-        assert by.count("earlier") == len(expected)
-        np.testing.assert_allclose(suggestion.x[: len(expected)], np.reshape(expected, (-1, _D)))
-        assert where is not None
-        assert np.all(where.contains(suggestion.x))
-
-
-def test_earlier_points_wait_while_the_first_is_being_evaluated() -> None:
-    first = RandomSearch().suggest(
-        History(np.empty((0, _D)), np.empty(0), lessons=_lessons()), 1, (0, 0)
-    )
-    pending = History(np.empty((0, _D)), np.empty(0), first.x, lessons=_lessons())
-    suggestion = RandomSearch().suggest(pending, 3, (0, 1))
-    assert all(proposal.by != "earlier" for proposal in suggestion.proposals)
 
 
 def _curves(n: int, seed: int = 0) -> np.ndarray:

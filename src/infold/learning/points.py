@@ -8,7 +8,7 @@ from jaxtyping import Float
 from infold.history import Rounding
 from infold.learning.lessons import Run
 
-_MOST = 8  # points that are kept
+_MOST = 30  # points that are kept, as many as there are runs that lengthscales are learned from
 _PER_RUN = 1  # a run's best says what its others around it say
 
 

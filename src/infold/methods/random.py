@@ -2,23 +2,20 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from infold import _checks
 from infold.methods.base import Cache, Key, Suggestion
+from infold.methods.earlier import SAME, centre_of_cube, earlier_points
 from infold.record import History, Proposal
-
-if TYPE_CHECKING:
-    from infold.space.where import Where
 
 DESIGNS = ("centre", "sobol", "uniform")
 """What the points are: a scrambled Sobol sequence, with or without the centre of the cube before
 it, or uniform ones."""
 
 _STREAM = 3  # of the random numbers of one suggestion, for points in place of others
-_SAME = 1e-6  # a value between the cube and the user's units comes back with rounding errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +44,7 @@ class RandomSearch:
 
     def _suggest(self, history: History, q: int, key: Key) -> Suggestion:
         seed, iteration = key
-        earlier = _earlier_points(history, q) if history.lessons is not None else []
+        earlier = earlier_points(history, q) if history.lessons is not None else []
         if earlier:
             return self._with_earlier(history, earlier, q, key)
         if self.design == "centre":
@@ -91,12 +88,8 @@ class RandomSearch:
         beforehand a uniform point takes its place.
         """
         seed, iteration = key
-        centre = np.full((1, history.dimension), 0.5)
-        if history.rounding is not None:
-            centre = history.rounding.snap(centre)
-        if history.where is not None:
-            centre = history.where.nearest(centre)
-        known = np.all(np.abs(history.everywhere - centre) < _SAME, axis=1)
+        centre = centre_of_cube(history)[None]
+        known = np.all(np.abs(history.everywhere - centre) < SAME, axis=1)
         if not np.any(known):
             first = centre
         elif iteration == 0:
@@ -109,65 +102,3 @@ class RandomSearch:
         key = (seed, iteration - 1 + len(first))
         rest = replace(self, design="sobol")._suggest(history, n_rest, key).x
         return Suggestion(np.concatenate([first, rest]))
-
-
-_MOST_EARLIER = 9  # points of earlier runs: one of a usual design is left for another
-_UNTRIED = 2  # of them that are evaluated at once before anything is known of their worth
-_BETTER = 0.8  # share of pairs with ordinary points in which they are better: they all follow
-_NO_WORSE = 0.5  # share below which an ordinary point comes first
-_NEAR = 0.01  # of the cube: so far a point may be moved, such as one of rounded shares of a whole
-
-
-def _earlier_points(history: History, q: int) -> list[np.ndarray]:
-    """Return at most q points of earlier runs that are worth a try; none where they do not help.
-
-    The most promising comes first, then an ordinary point of the design. Where points of earlier
-    runs are mostly better than ordinary ones the others follow, the centre of the good ones before
-    them; where they are about as good the two take turns, and where they are worse they wait.
-    """
-    lessons = history.lessons
-    if lessons is None or not len(lessons.points):
-        return []
-    points = list(lessons.points)
-    if lessons.centre is not None:
-        points.insert(1, lessons.centre)
-    # Designs without values are unlike each other, so that one is worse says nothing of the next.
-    are_designs = lessons.manifold is not None and not lessons.n_runs
-    points = points if are_designs else points[:_MOST_EARLIER]
-    if history.rounding is not None:
-        points = list(history.rounding.snap(np.stack(points)))
-    if history.where is not None:
-        points = _allowed(np.stack(points), history.where)
-    rows, untried = _known(points, history.everywhere)
-    if are_designs:
-        return untried[:q]
-    if not rows:
-        return untried[: min(q, _UNTRIED)]
-    values = np.where(history.succeeded, history.merit(history.imputed), np.inf)
-    evaluated = [row for row in rows if row < len(values)]
-    earlier, ordinary = values[evaluated], np.delete(values, evaluated)
-    if not len(earlier) or not len(ordinary):
-        return []
-    share = np.mean(earlier[:, None] < ordinary) + 0.5 * np.mean(earlier[:, None] == ordinary)
-    in_turn = share >= _NO_WORSE and 2 * len(rows) <= len(history.everywhere)
-    return untried[:q] if share >= _BETTER or in_turn else []
-
-
-def _allowed(points: np.ndarray, where: "Where") -> list[np.ndarray]:
-    """Return the points that known constraints allow, others moved to where they do if near."""
-    moved = where.nearest(points)
-    near = np.max(np.abs(moved - points), axis=1) < _NEAR
-    return list(moved[near & where.contains(moved)])
-
-
-def _known(points: list[np.ndarray], known: np.ndarray) -> tuple[list[int], list[np.ndarray]]:
-    """Return the rows of the points that are known, and the other points, each once."""
-    rows = []
-    unknown: list[np.ndarray] = []
-    for point in points:
-        same = np.flatnonzero(np.all(np.abs(known - point) < _SAME, axis=1))
-        if len(same):
-            rows.append(int(same[0]))
-        elif not any(np.all(np.abs(point - other) < _SAME) for other in unknown):
-            unknown.append(point)
-    return rows, unknown

@@ -1,0 +1,164 @@
+"""Points of earlier runs in the design of a new one."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import LinearConstraint
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+
+from infold import Space
+from infold.history import History
+from infold.learning.lessons import Lessons, Metric
+from infold.methods import earlier
+from infold.methods.random import RandomSearch
+
+_D = 6
+
+
+def _lessons(n: int = 4) -> Lessons:
+    rng = np.random.default_rng(1)
+    return Lessons(
+        dimension=_D,
+        points=rng.uniform(size=(n, _D)),
+        centre=rng.uniform(size=_D),
+        metric=Metric(log_lengthscale=np.zeros(_D), known=np.arange(_D) < 4),
+        n_runs=n,
+    )
+
+
+def _first_points(values: list[float], lessons: Lessons) -> list[str]:
+    """Return who proposed the points of a design whose values are given."""
+    history = History(np.empty((0, _D)), np.empty(0), lessons=lessons)
+    said = []
+    for number, value in enumerate(values):
+        suggestion = RandomSearch(design="centre").suggest(history, 1, (0, number))
+        said.append(suggestion.proposals[0].by if suggestion.proposals else "")
+        x = np.concatenate([history.x, suggestion.x])
+        history = History(x, np.append(history.y, value), lessons=lessons)
+    return said
+
+
+def test_earlier_points_follow_where_they_are_better_than_ordinary_ones() -> None:
+    better = _first_points([1.0, 2.0, 1.5, 1.9, 0.0, 1.0, 0.0], _lessons())
+    assert better == ["earlier", "", *["earlier"] * 4, ""]  # there are no more
+
+
+def test_earlier_points_wait_where_they_are_worse_than_ordinary_ones() -> None:
+    assert _first_points([2.0, 1.0, 0.0, 0.0, 0.0], _lessons()) == ["earlier", "", "", "", ""]
+    assert _first_points([np.nan, 1.0, 0.0, 0.0, 0.0], _lessons()) == ["earlier", "", "", "", ""]
+
+
+def test_earlier_and_ordinary_points_take_turns_where_they_are_as_good() -> None:
+    assert _first_points([1.0] * 6, _lessons()) == ["earlier", ""] * 3
+
+
+def test_a_design_asked_at_once_has_few_earlier_points() -> None:
+    history = History(np.empty((0, _D)), np.empty(0), lessons=_lessons())
+    suggestion = RandomSearch(design="centre").suggest(history, 10, (0, 0))
+    assert [proposal.by for proposal in suggestion.proposals] == ["earlier"] * 2 + [""] * 8
+    assert len(np.unique(suggestion.x, axis=0)) == 10
+
+
+def test_earlier_points_that_known_constraints_forbid_are_left_out_or_moved_if_near() -> None:
+    where = Space.of([(0.0, 1.0)] * _D, where=LinearConstraint(np.ones(_D), -np.inf, 1.0)).where
+    forbidden, allowed, near = (np.full(_D, share / _D) for share in (3.0, 0.6, 1.01))
+    for points, expected in (
+        ([forbidden, allowed], [allowed]),
+        ([near, forbidden], [near / 1.01]),
+        ([forbidden], []),
+    ):
+        lessons = replace(_lessons(), points=np.stack(points), centre=forbidden)
+        history = History(np.empty((0, _D)), np.empty(0), lessons=lessons, where=where)
+        suggestion = RandomSearch(design="centre").suggest(history, 3, (0, 0))
+        by = [proposal.by for proposal in suggestion.proposals]
+        assert by.count("earlier") == len(expected)
+        np.testing.assert_allclose(suggestion.x[: len(expected)], np.reshape(expected, (-1, _D)))
+        assert where is not None
+        assert np.all(where.contains(suggestion.x))
+
+
+def test_earlier_points_wait_while_the_first_is_being_evaluated() -> None:
+    first = RandomSearch().suggest(
+        History(np.empty((0, _D)), np.empty(0), lessons=_lessons()), 1, (0, 0)
+    )
+    pending = History(np.empty((0, _D)), np.empty(0), first.x, lessons=_lessons())
+    suggestion = RandomSearch().suggest(pending, 3, (0, 1))
+    assert all(proposal.by != "earlier" for proposal in suggestion.proposals)
+
+
+def test_a_special_centre_of_the_cube_does_not_speak_against_earlier_points() -> None:
+    said = _first_points([1.0, 0.0, 2.0, 1.0, 1.0, 1.0], _lessons())
+    assert said == ["earlier", "", "", "earlier", "earlier", "earlier"]
+
+
+def test_of_many_earlier_points_a_design_has_nine() -> None:
+    said = _first_points([1.0, 2.0, *[1.0] * 12], _lessons(30))
+    assert said.count("earlier") == 9
+
+
+def _design(lessons: Lessons, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the first ten points of a run whose values grow with the distance from a target."""
+    history = History(np.empty((0, _D)), np.empty(0), lessons=lessons)
+    for number in range(10):
+        x = RandomSearch(design="centre").suggest(history, 1, (0, number)).x
+        value = np.sum(weight * np.abs(x - target))
+        everything = np.concatenate([history.x, x])
+        history = History(everything, np.append(history.y, value), lessons=lessons)
+    return history.x
+
+
+def test_earlier_points_are_found_whose_runs_are_like_the_new_one() -> None:
+    """Of 30 points nine are tried at most. In most runs the best of all is one of them."""
+    rng = np.random.default_rng(4)
+    weight = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    ranks, in_order = [], []
+    for _ in range(20):
+        metric = Metric(log_lengthscale=np.where(weight > 0.0, 0.0, 5.0), known=weight >= 0.0)
+        lessons = replace(_lessons(), points=rng.uniform(size=(30, _D)), metric=metric)
+        target = rng.uniform(size=_D)
+        distance = np.sum(weight * np.abs(lessons.points - target), axis=1)
+        tried = _design(lessons, target, weight)
+        known = np.any(np.all(tried[:, None] == lessons.points, axis=2), axis=0)
+        ranks.append(np.sum(distance < np.min(distance[known])))
+        in_order.append(np.sum(distance < np.min(distance[:8])))
+    assert np.mean(np.equal(ranks, 0)) >= 0.6
+    assert np.mean(np.equal(in_order, 0)) <= 0.4
+
+
+def test_predictions_are_those_of_another_library() -> None:
+    rng = np.random.default_rng(5)
+    z, new = rng.normal(size=(9, 3)), rng.normal(size=(7, 3))
+    y = np.sin(z[:, 0]) + 0.3 * z[:, 1]
+    usual = np.sqrt(2.0 * np.sum(np.var(np.concatenate([z, new]), axis=0)))
+    found = []
+    for scale in earlier._SCALES:
+        # The most likely mean and signal variance, by least squares of whitened values.
+        k = Matern(scale * usual, nu=2.5)(z) + earlier._NOISE * np.eye(9)
+        inverse = np.linalg.inv(k)
+        mean = np.sum(inverse @ y) / np.sum(inverse)
+        signal = (y - mean) @ inverse @ (y - mean) / 9
+        kernel = ConstantKernel(signal) * Matern(scale * usual, nu=2.5)
+        gp = GaussianProcessRegressor(kernel, alpha=earlier._NOISE * signal, optimizer=None)
+        gp.fit(z, y - mean)
+        predicted, deviation = gp.predict(new, return_std=True)
+        found.append((gp.log_marginal_likelihood_value_, mean + predicted, deviation**2))
+    _, mean, variance = max(found, key=lambda each: each[0])
+    ours = earlier._predict(z, y, new)
+    np.testing.assert_allclose(ours[0], mean, rtol=1e-8)
+    np.testing.assert_allclose(ours[1], variance, rtol=1e-6, atol=1e-9)
+
+
+def test_equal_values_say_nothing_of_the_order() -> None:
+    assert _first_points([1.0] * 8, _lessons(30)) == ["earlier", ""] * 4
+
+
+def test_failed_evaluations_do_not_keep_a_model_from_choosing() -> None:
+    lessons = _lessons(30)
+    ordinary = np.random.default_rng(6).uniform(size=(2, _D))
+    x = np.concatenate([lessons.points[:12], ordinary])
+    y = np.array([1.0, np.nan, *np.arange(10.0), 30.0, 40.0])
+    history = History(x[[0, 1, 2, 3, 4, 5, 12, 13]], y[[0, 1, 2, 3, 4, 5, 12, 13]], lessons=lessons)
+    chosen = earlier.earlier_points(history, 2)
+    assert len(chosen) == 2
+    assert all(any(np.array_equal(point, other) for other in lessons.points) for point in chosen)
