@@ -304,13 +304,14 @@ REAL = {
     "pixels": (families.pixels, range(12), range(32, 42)),
 }
 """Families by name: their tasks by number, those of earlier runs, and new ones."""
+_MANY_EARLIER = range(24)
 _AT = (20, 60)  # evaluations
 _WITH_RGPE = {"rovers": 10, "tanks": 6}  # new tasks, some minutes for each
 
 
-def real_runs(family: str) -> list[Run]:
+def real_runs(family: str, numbers: range) -> list[Run]:
     """Return the earlier runs of a real family, of 100 evaluations each."""
-    make, numbers, _ = REAL[family]
+    make = REAL[family][0]
     runs = []
     for number in numbers:
         task = make(number)
@@ -319,20 +320,20 @@ def real_runs(family: str) -> list[Run]:
     return runs
 
 
-def real_run(family: str, number: int, who: str) -> dict[str, np.ndarray]:
-    """Return the run of one contender on a new task."""
-    import earlier_peers
-
+def real_run(family: str, number: int, who: str, earlier: range) -> dict[str, np.ndarray]:
+    """Return the run of one contender on a new task, after the earlier ones of these numbers."""
     task = REAL[family][0](number)
-    runs = real_runs(family)
-    name = f"{task.name}-{who}"
+    if who == "scratch":
+        return kept_run(f"{task.name}-{who}", task, _AT[1], number)
+    runs = real_runs(family, earlier)
+    name = f"{task.name}-{who}-{len(runs)}"
     if who in ("cmaes", "rgpe"):
+        import earlier_peers
+
         peer = getattr(earlier_peers, who)
         budget = _AT[0] if who == "rgpe" else _AT[1]  # minutes for 20 evaluations
         return _kept(name, lambda: peer(task, runs, budget, number))
-    if who == "scratch":
-        return kept_run(name, task, _AT[1], number)
-    lessons = lessons_of(family, runs)
+    lessons = lessons_of(f"{family}-{len(runs)}", runs)
     if who == "taught":
         return kept_run(name, task, _AT[1], number, lessons)
     middle = np.full(task.dimension, 0.5)
@@ -348,25 +349,42 @@ def real() -> dict:
 
     `points` begins with the same points of earlier runs and knows nothing else of them.
     """
-    found: dict = {}
+    found = {}
+    for family, (_, earlier, new) in REAL.items():
+        tasks = {who: new for who in CONTENDERS if who != "rgpe"}
+        if family in _WITH_RGPE:
+            tasks["rgpe"] = new[: _WITH_RGPE[family]]
+        found[family] = _real(family, earlier, tasks)
+    return found
+
+
+def many() -> dict:
+    """Return the same after twice as many earlier runs, without the slow contender."""
+    found = {}
     for family, (_, _, new) in REAL.items():
-        values: dict[str, list[float]] = {}
-        contenders = [who for who in CONTENDERS if who != "rgpe" or family in _WITH_RGPE]
-        for who in contenders:
-            for number in new if who != "rgpe" else new[: _WITH_RGPE[family]]:
-                y = real_run(family, number, who)["y"]
-                for at in _AT:
-                    if len(y) >= at:
-                        values.setdefault(f"{who}_{at}", []).append(float(np.min(y[:at])))
-        beside = {}
-        for name in ("scratch_60", *(f"{who}_20" for who in contenders if who != "taught")):
-            gap = np.array(values["taught_20"][: len(values[name])]) - np.array(values[name])
-            p = scipy.stats.wilcoxon(gap, alternative="less").pvalue if np.any(gap) else 1.0
-            better = [int(np.sum(gap < 0.0)), int(np.sum(gap > 0.0))]
-            beside[name] = {"better_worse": better, "p": float(p)}
-        medians = {name: float(np.median(value)) for name, value in values.items()}
-        found[family] = {"medians": medians, "taught_20_beside": beside}
-        print(family, json.dumps(found[family]), flush=True)
+        tasks = {who: new for who in CONTENDERS if who != "rgpe"}
+        found[family] = _real(family, _MANY_EARLIER, tasks)
+    return found
+
+
+def _real(family: str, earlier: range, tasks: dict[str, range]) -> dict:
+    """Return medians of all contenders, each on its tasks, and how `taught` compares with them."""
+    values: dict[str, list[float]] = {}
+    for who, numbers in tasks.items():
+        for number in numbers:
+            y = real_run(family, number, who, earlier)["y"]
+            for at in _AT:
+                if len(y) >= at:
+                    values.setdefault(f"{who}_{at}", []).append(float(np.min(y[:at])))
+    beside = {}
+    for name in ("scratch_60", *(f"{who}_20" for who in tasks if who != "taught")):
+        gap = np.array(values["taught_20"][: len(values[name])]) - np.array(values[name])
+        p = scipy.stats.wilcoxon(gap, alternative="less").pvalue if np.any(gap) else 1.0
+        better = [int(np.sum(gap < 0.0)), int(np.sum(gap > 0.0))]
+        beside[name] = {"better_worse": better, "p": float(p)}
+    medians = {name: float(np.median(value)) for name, value in values.items()}
+    found = {"medians": medians, "taught_20_beside": beside}
+    print(family, json.dumps(found), flush=True)
     return found
 
 
@@ -406,7 +424,7 @@ def main() -> None:
     path = _RESULTS / "earlier.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     parts = {"hidden": hidden, "ideal": ideal, "growth": growth, "unrelated": unrelated}
-    parts |= {"designs": designs, "unseen": unseen, "real": real, "speed": speed}
+    parts |= {"designs": designs, "unseen": unseen, "real": real, "many": many, "speed": speed}
     for name in sys.argv[1:] or parts:
         found[name] = parts[name]()
         path.write_text(json.dumps(found, indent=1) + "\n")
