@@ -7,7 +7,6 @@ those of the runs most like it, and that is how they are found.
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,29 +14,13 @@ from jaxtyping import Float, Int
 from infold.acquisition.functions import ExpectedImprovement
 from infold.gp.outputs import PowerTransform, without_outliers
 from infold.learning.lessons import Lessons
+from infold.learning.tried import BETTER, share_better, tried_and_untried
 from infold.record import History
-
-if TYPE_CHECKING:
-    from infold.space.where import Where
-
-SAME = 1e-6  # a value between the cube and the user's units comes back with rounding errors
 
 _MOST = 9  # points of earlier runs: one of a usual design is left for another
 _UNTRIED = 2  # of them that are evaluated at once before anything is known of their worth
 _FEWEST = 3  # of them that have to be known before a model chooses the next
-_BETTER = 0.8  # share of pairs with ordinary points in which they are better: they all follow
-_NO_WORSE = 0.5  # share below which an ordinary point comes first
-_NEAR = 0.01  # of the cube: so far a point may be moved, such as one of rounded shares of a whole
-
-
-def centre_of_cube(history: History) -> Float[np.ndarray, " D"]:
-    """Return the point in the middle of all parameters, or the nearest that can be evaluated."""
-    centre = np.full((1, history.dimension), 0.5)
-    if history.rounding is not None:
-        centre = history.rounding.snap(centre)
-    if history.where is not None:
-        centre = history.where.nearest(centre)
-    return centre[0]
+_NO_WORSE = 0.5  # share of pairs with ordinary points below which one of these comes first
 
 
 def earlier_points(history: History, q: int) -> list[np.ndarray]:
@@ -48,45 +31,19 @@ def earlier_points(history: History, q: int) -> list[np.ndarray]:
     them; where they are about as good the two take turns, and where they are worse they wait.
     """
     lessons = history.lessons
-    if lessons is None or not len(lessons.points):
-        return []
-    points = list(lessons.points)
-    if lessons.centre is not None:
-        points.insert(1, lessons.centre)
-    if history.rounding is not None:
-        points = list(history.rounding.snap(np.stack(points)))
-    if history.where is not None:
-        points = _allowed(np.stack(points), history.where)
-    rows, untried = _known(points, history.everywhere)
+    rows, untried = tried_and_untried(history)
     # Designs without values are unlike each other, so that one is worse says nothing of the next.
-    if lessons.manifold is not None and not lessons.n_runs:
+    if lessons is None or (lessons.manifold is not None and not lessons.n_runs):
         return untried[:q]
     if not rows:
         return untried[: min(q, _UNTRIED)]
-    evaluated = [row for row in rows if row < len(history.y)]
-    if not evaluated or not _help(history, evaluated, len(rows)):
+    share = share_better(history, rows)
+    in_turn = share >= _NO_WORSE and 2 * len(rows) <= len(history.everywhere)
+    if not (share >= BETTER or in_turn):
         return []
     if len(untried) > 1 and len(rows) >= _FEWEST:
         untried = [untried[i] for i in _most_promising(np.stack(untried), history, lessons)]
     return untried[: max(min(q, _MOST - len(rows)), 0)]
-
-
-def _help(history: History, evaluated: list[int], n_known: int) -> bool:
-    """Tell whether the evaluated points of earlier runs make another one worth a try.
-
-    They are compared with ordinary points, with the centre of the cube only where there is no
-    other: there is but one such point, and it may be a special one.
-    """
-    values = np.where(history.succeeded, history.merit(history.imputed), np.inf)
-    ordinary = np.delete(np.arange(len(values)), evaluated)
-    away = np.max(np.abs(history.x[ordinary] - centre_of_cube(history)), axis=1) >= SAME
-    ordinary = ordinary[away] if np.any(away) else ordinary
-    if not len(ordinary):
-        return False
-    earlier = values[evaluated][:, None]
-    share = np.mean(earlier < values[ordinary]) + 0.5 * np.mean(earlier == values[ordinary])
-    in_turn = share >= _NO_WORSE and 2 * n_known <= len(history.everywhere)
-    return bool(share >= _BETTER or in_turn)
 
 
 _SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)  # lengthscales, in distances that are usual among the points
@@ -152,23 +109,3 @@ def _matern(
     """Return the Matern-5/2 correlations between the rows of a and b."""
     r = math.sqrt(5.0) * np.linalg.norm(a[:, None] - b, axis=2) / lengthscale
     return (1.0 + r + r**2 / 3.0) * np.exp(-r)
-
-
-def _allowed(points: np.ndarray, where: "Where") -> list[np.ndarray]:
-    """Return the points that known constraints allow, others moved to where they do if near."""
-    moved = where.nearest(points)
-    near = np.max(np.abs(moved - points), axis=1) < _NEAR
-    return list(moved[near & where.contains(moved)])
-
-
-def _known(points: list[np.ndarray], known: np.ndarray) -> tuple[list[int], list[np.ndarray]]:
-    """Return the rows of the points that are known, and the other points, each once."""
-    rows = []
-    unknown: list[np.ndarray] = []
-    for point in points:
-        same = np.flatnonzero(np.all(np.abs(known - point) < SAME, axis=1))
-        if len(same):
-            rows.append(int(same[0]))
-        elif not any(np.all(np.abs(point - other) < SAME) for other in unknown):
-            unknown.append(point)
-    return rows, unknown

@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from infold import _checks
+from infold.learning.tried import SAME
 from infold.methods.base import Cache, Key, Suggestion
-from infold.methods.earlier import SAME, centre_of_cube, earlier_points
+from infold.methods.earlier import earlier_points
 from infold.record import History, Proposal
 
 DESIGNS = ("centre", "sobol", "uniform")
@@ -88,7 +89,11 @@ class RandomSearch:
         beforehand a uniform point takes its place.
         """
         seed, iteration = key
-        centre = centre_of_cube(history)[None]
+        centre = np.full((1, history.dimension), 0.5)
+        if history.rounding is not None:
+            centre = history.rounding.snap(centre)
+        if history.where is not None:
+            centre = history.where.nearest(centre)
         known = np.all(np.abs(history.everywhere - centre) < SAME, axis=1)
         if not np.any(known):
             first = centre
