@@ -116,17 +116,6 @@ def test_unrelated_lessons_lose_the_say_within_a_run() -> None:
     assert chosen.count("features") <= 2
 
 
-@pytest.mark.parametrize(("gain", "carried"), [(-1.0, True), (0.0, False), (1.0, False)])
-def test_where_good_points_carry_over_lessons_need_no_other_proof(gain, carried) -> None:
-    """Lessons of shuffled coordinates predict as well here, where few evaluations are known."""
-    lessons = _lessons()
-    history = _history(8, lessons=lessons)
-    x = np.concatenate([lessons.points, history.x])
-    y = np.concatenate([np.full(4, np.median(history.y) + 10.0 * gain), history.y])
-    team = _team(History(x, y, lessons=lessons))
-    assert (team.by == "features") == carried
-
-
 def test_suggestions_with_lessons_are_a_function_of_the_history() -> None:
     auto = methods.by_name("auto")
     first, again = (auto.suggest(_history(), 2, (3, 15)) for _ in range(2))

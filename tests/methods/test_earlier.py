@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from scipy.optimize import LinearConstraint
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
@@ -140,12 +141,14 @@ def test_equal_values_say_nothing_of_the_order() -> None:
     assert _first_points([1.0] * 8, _lessons(30)) == ["earlier", ""] * 4
 
 
-def test_failed_evaluations_do_not_keep_a_model_from_choosing() -> None:
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_failed_and_extreme_values_do_not_keep_a_model_from_choosing(scale: float) -> None:
     lessons = _lessons(30)
     ordinary = np.random.default_rng(6).uniform(size=(2, _D))
     x = np.concatenate([lessons.points[:12], ordinary])
     y = np.array([1.0, np.nan, *np.arange(10.0), 30.0, 40.0])
-    history = History(x[[0, 1, 2, 3, 4, 5, 12, 13]], y[[0, 1, 2, 3, 4, 5, 12, 13]], lessons=lessons)
+    some = [0, 1, 2, 3, 4, 5, 12, 13]
+    history = History(x[some], scale * y[some], lessons=lessons)
     chosen = earlier.earlier_points(history, 2)
     assert len(chosen) == 2
     assert all(any(np.array_equal(point, other) for other in lessons.points) for point in chosen)

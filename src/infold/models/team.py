@@ -9,8 +9,7 @@ Models that know earlier runs have few parameters left to fit, the others many, 
 one out kinder to these. Between the two what counts is what they said of points before they were
 evaluated. These forecasts are kept with the proposals; how well runs were predicted that learning
 left out stands in for them in the beginning. And lessons must predict better than the same lessons
-about shuffled coordinates: any map of the inputs explains something. Where good points of earlier
-runs are clearly better than ordinary ones, the runs are alike, and that need not be shown.
+about shuffled coordinates: any map of the inputs explains something.
 """
 
 import math
@@ -22,7 +21,6 @@ import numpy as np
 from jaxtyping import Float
 
 from infold.learning.lessons import Lessons
-from infold.learning.tried import BETTER, share_better, tried_and_untried
 from infold.models.base import (
     FORECASTS,
     Fitted,
@@ -95,11 +93,7 @@ class Team:
             assert trouble is not None
             raise trouble
         taught = [name for name in members if self._is_taught(name)]
-        carried = bool(taught) and _points_carry_over(history)
-        related = {
-            name: math.inf if carried else self._relation(name, history, key, state, states)
-            for name in taught
-        }
+        related = {name: self._relation(name, history, key, state, states) for name in taught}
         untaught = [name for name in members if name not in taught] or taught
         best = max(untaught, key=lambda name: scores[name])
         trust: dict[str, float] = {}
@@ -175,16 +169,9 @@ def _n_compared(n: int) -> int:
     return min(count, n)
 
 
-def _points_carry_over(history: History) -> bool:
-    """Tell whether good points of earlier runs are good here: then more carries over than that."""
-    rows, _ = tried_and_untried(history)
-    return len(rows) >= _FEWEST_POINTS and share_better(history, rows) >= BETTER
-
-
 SCRATCH = "scratch"
 """Name, among forecasts, of the best of the models that know nothing of earlier runs."""
 
-_FEWEST_POINTS = 3  # of earlier runs: of one or two it may be chance
 _N_SHUFFLED = 2
 _FEWEST = 13  # evaluations that can tell lessons from shuffled ones: see docs/notes.md
 _GROWTH = 1.15  # of their number from one comparison to the next
