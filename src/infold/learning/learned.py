@@ -70,7 +70,7 @@ class Learned:
 
     @property
     def points(self) -> list:
-        """A few of the best points of earlier runs, as the user writes them."""
+        """The best points of earlier runs, as the user writes them."""
         return [self.space.decode(unit) for unit in self.lessons.points]
 
     def seen_from(self, space: Space) -> Lessons:

@@ -110,7 +110,7 @@ class Lessons:
     dimension: int
     """D."""
     points: Float[np.ndarray, "k D"]
-    """A diverse few of the best points of earlier runs, the most promising first."""
+    """Best points of earlier runs, those that stand for the most others first."""
     centre: Float[np.ndarray, " D"] | None = None
     """Centre of the best points; None where there are none."""
     metric: Metric | None = None

@@ -1,4 +1,4 @@
-"""Good points of earlier runs: a diverse few of the best, and their centre."""
+"""Good points of earlier runs: the best of each, and their centre."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,6 @@ from infold.history import Rounding
 from infold.learning.lessons import Run
 
 _MOST = 30  # points that are kept, as many as there are runs that lengthscales are learned from
-_PER_RUN = 1  # a run's best says what its others around it say
 
 
 def good_points(
