@@ -59,6 +59,12 @@ class Metric:
     known: Bool[np.ndarray, " D"]
     """Which coordinates the lessons know."""
 
+    @property
+    def weights(self) -> Float[np.ndarray, "D D"]:
+        """A, diagonal, of the distances |A x|; where nothing is known, the usual lengthscale."""
+        usual = np.mean(self.log_lengthscale[self.known]) if np.any(self.known) else 0.0
+        return np.diag(np.exp(-np.where(self.known, self.log_lengthscale, usual)))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FeatureMap:

@@ -127,10 +127,8 @@ class TaughtGP:
             weights = lessons.features.weights
             return weights, np.append(np.full(len(weights), own), _ALL)
         assert lessons.metric is not None
-        known = lessons.metric.known
-        usual = float(np.mean(lessons.metric.log_lengthscale[known]))
-        logarithms = np.where(known, lessons.metric.log_lengthscale, usual)
-        return np.diag(np.exp(-logarithms)), np.append(np.where(known, own, _UNKNOWN), _ALL)
+        spread = np.where(lessons.metric.known, own, _UNKNOWN)
+        return lessons.metric.weights, np.append(spread, _ALL)
 
 
 def _reach(z: np.ndarray, weights: np.ndarray, history: History) -> float:
