@@ -17,6 +17,7 @@ from pathlib import Path
 import driving
 import families
 import numpy as np
+import real_families
 import scipy.stats
 
 from infold import methods
@@ -299,13 +300,15 @@ def unseen(numbers: range = range(_N_UNSEEN), repeats: range = range(4)) -> dict
 
 
 REAL = {
-    "rovers": (families.rover, range(12), range(1000, 1010)),
-    "tanks": (families.tanks, range(12), range(1000, 1010)),
-    "pixels": (families.pixels, range(12), range(32, 42)),
+    "rovers": (real_families.rover, range(12), range(1000, 1010)),
+    "tanks": (real_families.tanks, range(12), range(1000, 1010)),
+    "pixels": (real_families.pixels, range(12), range(32, 42)),
+    "schedules": (real_families.schedules, range(12), range(1000, 1010)),
+    "swimmers": (real_families.swimmers, range(12), range(1000, 1010)),
 }
 """Families by name: their tasks by number, those of earlier runs, and new ones."""
 _MANY_EARLIER = range(24)
-_MORE_NEW = {"rovers": range(1000, 1040), "tanks": range(1000, 1040)}
+_MORE_NEW = range(1000, 1040)  # where a family has so many tasks
 _AT = (20, 60)  # evaluations
 _WITH_RGPE = {"rovers": 10, "tanks": 6}  # new tasks, some minutes for each
 
@@ -366,7 +369,7 @@ def many() -> dict:
     """
     found = {}
     for family, (_, _, new) in REAL.items():
-        new = _MORE_NEW.get(family, new)
+        new = new if family == "pixels" else _MORE_NEW
         tasks = {who: new for who in CONTENDERS if who != "rgpe"}
         found[family] = _real(family, _MANY_EARLIER, tasks)
     return found

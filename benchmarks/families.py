@@ -5,13 +5,10 @@ earlier runs, and hidden maps have seeds: settings were chosen with maps from 10
 are those below.
 """
 
-import functools
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.interpolate
 from scipy.special import expit
 
 from infold.problems.embedded import embedding
@@ -126,109 +123,3 @@ def profile_task(seed: int) -> Task:
 def _flow(x: np.ndarray) -> np.ndarray:
     slope = np.gradient(x, 1.0 / (_N_CURVE - 1))
     return np.concatenate([3.0 * x, slope, x * slope])
-
-
-def rover(number: int) -> Task:
-    """Return a rover's path from a start on the left to a goal on the right, as the suite has it.
-
-    Obstacles are the same in all tasks, starts and goals differ.
-    """
-    obstacles = np.random.default_rng(2018).uniform(size=(100, 2))
-    rng = np.random.default_rng([number, 17])
-    start = np.array([0.05, rng.uniform(0.05, 0.5)])
-    goal = np.array([0.95, rng.uniform(0.5, 0.95)])
-    away = np.minimum(
-        np.max(np.abs(obstacles - start), axis=1), np.max(np.abs(obstacles - goal), axis=1)
-    )
-    centres = obstacles[away > 0.075]
-    displacement = 1e-4 * np.random.default_rng(0).normal(size=(30, 2))
-
-    def cost(x: np.ndarray) -> float:
-        points = (1.2 * np.asarray(x) - 0.1).reshape(30, 2) + displacement
-        spline, _ = scipy.interpolate.splprep(points.T, k=3)
-        path = np.stack(scipy.interpolate.splev(np.linspace(0.0, 1.0, 500), spline), axis=1)
-        inside = np.any(np.all(np.abs(path[:, None] - centres) <= 0.025, axis=2), axis=1)
-        blocked = inside | np.any((path < 0.0) | (path > 1.0), axis=1)
-        density = 0.05 + 20.0 * blocked
-        lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
-        along = np.sum(lengths * (density[:-1] + density[1:]) / 2.0)
-        missed = np.sum(np.abs(path[0] - start)) + np.sum(np.abs(path[-1] - goal))
-        return float(along + 10.0 * missed)
-
-    return Task(f"rover-{number}", 60, cost)
-
-
-@functools.cache
-def _digits() -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import load_digits
-
-    images = load_digits()
-    return images.data / 16.0, images.target
-
-
-def pixels(number: int) -> Task:
-    """Return the log loss of a kernel classifier of two digits, by 66 hyper-parameters.
-
-    They are the weight of each of the 64 pixels, the width of the kernel and the ridge, all on
-    logarithmic scales. Each task is another pair of digits: fit to 60 images, judged on 120.
-    """
-    pairs = list(itertools.combinations(range(10), 2))
-    first, second = pairs[int(np.random.default_rng(45).permutation(45)[number % 45])]
-    images, labels = _digits()
-    rows = np.flatnonzero((labels == first) | (labels == second))
-    rows = np.random.default_rng([number, 19]).permutation(rows)[:180]
-    x, y = images[rows], np.where(labels[rows] == first, 1.0, -1.0)
-
-    def loss(u: np.ndarray) -> float:
-        u = np.asarray(u)
-        weight = 10.0 ** (2.0 * u[:64] - 1.0)
-        z = x * weight / (4.0 * 10.0 ** (1.5 * u[64] - 0.75))
-        ridge = 10.0 ** (5.0 * u[65] - 4.0)
-        square = np.sum(z**2, axis=1)
-        kernel = np.exp(-0.5 * np.maximum(square[:, None] + square[:60] - 2.0 * z @ z[:60].T, 0.0))
-        fitted = kernel[60:] @ np.linalg.solve(kernel[:60] + ridge * np.eye(60), y[:60])
-        return float(np.log10(np.mean(np.logaddexp(0.0, -4.0 * fitted * y[60:]))))
-
-    return Task(f"pixels-{number}", 66, loss)
-
-
-_N_TANKS = 16
-
-
-def tanks(number: int) -> Task:
-    """Return how far a chain of tanks is from what was measured, by its 32 rates.
-
-    Tank i passes its contents on at the rate k_i and loses some at the rate l_i; every fourth is
-    measured. Chains are of one make, so that rates differ by a quarter or so from one to the next,
-    and what comes in is different each time.
-    """
-    make = np.random.default_rng(23).uniform(0.2, 0.8, size=2 * _N_TANKS)
-    rng = np.random.default_rng([number, 23])
-    truth = np.clip(make + 0.07 * rng.normal(size=make.shape), 0.0, 1.0)
-    pulse = rng.uniform(0.5, 2.0, size=3)
-    times = np.linspace(0.0, 40.0, 401)
-    step = times[1] - times[0]
-    inflow = pulse[0] * np.exp(-times / (2.0 * pulse[1])) + 0.2 * pulse[2]
-
-    def contents(u: np.ndarray) -> np.ndarray:
-        rates = 0.2 * 10.0 ** (1.5 * u[:_N_TANKS])
-        losses = 1e-3 * 10.0 ** (2.0 * u[_N_TANKS:])
-        matrix = np.diag(rates[:-1], -1) - np.diag(rates + losses)
-        # The trapezoidal rule: x' = M x + b, a step at a time.
-        half = np.eye(_N_TANKS) - 0.5 * step * matrix
-        moved = np.linalg.solve(half, np.eye(_N_TANKS) + 0.5 * step * matrix)
-        entered = np.linalg.solve(half, step * np.eye(_N_TANKS)[0])
-        x = np.zeros(_N_TANKS)
-        found = []
-        for k in range(len(times) - 1):
-            x = moved @ x + 0.5 * (inflow[k] + inflow[k + 1]) * entered
-            found.append(x[3::4])
-        return np.array(found[::10])
-
-    measured = contents(truth)
-
-    def misfit(u: np.ndarray) -> float:
-        error = contents(np.asarray(u)) - measured
-        return float(np.log10(np.sqrt(np.mean(error**2)) / np.max(measured) + 1e-4))
-
-    return Task(f"tanks-{number}", 2 * _N_TANKS, misfit)
