@@ -97,6 +97,8 @@ class History:
     """K units in which violations are added up; None: the median violation of each constraint."""
     lessons: Lessons | None = None
     """What earlier runs taught, in the same cube; None where there is nothing to know."""
+    carried: bool | None = None
+    """Whether points of earlier runs were clearly better here than others; None: as x and y say."""
 
     def __post_init__(self) -> None:
         x = _checks.unit_cube("x", self.x, None)

@@ -116,6 +116,25 @@ def test_unrelated_lessons_lose_the_say_within_a_run() -> None:
     assert chosen.count("features") <= 2
 
 
+@pytest.mark.parametrize(("worst", "by"), [(9.0, "metric"), (0.0, "exact")])
+def test_a_metric_of_equal_lengthscales_is_believed_where_points_carry_over(worst, by) -> None:
+    """Shuffling tells nothing of it; that points of its runs are better than others does."""
+    lessons = replace(
+        _lessons(),
+        features=None,
+        metric=Metric(log_lengthscale=np.zeros(_D), known=np.full(_D, True)),
+        evidence=Evidence(scratch=0.0, metric=0.9, n_runs=4),
+    )
+    rng = np.random.default_rng(5)
+    x = np.concatenate([lessons.points, np.full((1, _D), 0.5), rng.uniform(size=(3, _D))])
+    y = np.concatenate([_value(lessons.points), [worst], 9.0 + rng.uniform(size=3)])
+    y[1] += 9.0 - worst  # of the earlier points one is worse than the centre, or none
+    history = History(x, y, proposals=(Proposal("design"),) * 8, lessons=lessons)
+    fitted = _team(replace(history, carried=None))
+    assert (fitted.by == "metric") == (by == "metric")
+    assert fitted.describe()["carried"] == (by == "metric")
+
+
 def test_suggestions_with_lessons_are_a_function_of_the_history() -> None:
     auto = methods.by_name("auto")
     first, again = (auto.suggest(_history(), 2, (3, 15)) for _ in range(2))

@@ -8,7 +8,7 @@ optimum they differ by little, and that little is what the model must resolve.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from infold import _checks
 from infold.acquisition.regions import Place, Region
+from infold.learning.tried import carry_over
 from infold.models.base import NEGLIGIBLE_NOISE, Fitted, Surface
 from infold.objectives import enters_front
 from infold.record import OTHERS, History
 
 _RECENT = 10  # evaluations whose median says what values are usual
+_NEARER = 0.5  # side of the first box, where points of earlier runs carry over, to the usual one
 _FEWEST = 64  # evaluations that the model is fitted to, where there are so many
 # Geometric mean of lengthscales over the inverse of their root mean square inverse, beside pending
 # points: up to 2.4 where all inputs matter, in time 7 to 25 where 2 to 6 of 60 to 80 do
@@ -96,6 +98,8 @@ class TrustRegion:
 
     def at(self, history: History) -> Place:
         """Return the evaluations near the best one, and the box around it."""
+        # Told to the part as well, which may lack the first points.
+        history = replace(history, carried=carry_over(history))
         side = self.side(history)
         return Near(history.part(self._near(history, side)), history, side, self)
 
@@ -109,9 +113,12 @@ class TrustRegion:
 
         Points that somebody else chose, such as those of an initial design, are neither. Nor are
         those that were chosen, as one of many at once, before the last change was known: of a batch
-        without a better value several count, but they halve the region once.
+        without a better value several count, but they halve the region once. Where points of
+        earlier runs carry over, the best of them is nearer to an optimum than that of a usual
+        design.
         """
-        side = self.first_side
+        first = self.first_side * (_NEARER if carry_over(history) else 1.0)
+        side = first
         successes = failures = 0
         changed = 0  # evaluations there were at the last success or change of the side
         for i, better in enumerate(self._successes(history).tolist()):
@@ -124,13 +131,13 @@ class TrustRegion:
             if better or failures == self.n_failures:
                 changed = i + 1
             if successes == self.n_successes:
-                side = min(2.0 * side, self.first_side)
+                side = min(2.0 * side, first)
                 successes = 0
             elif failures == self.n_failures:
                 side /= 2.0
                 failures = 0
             if side < self.least_side:
-                side = self.first_side
+                side = first
         return side
 
     def _successes(self, history: History) -> Bool[np.ndarray, " n"]:

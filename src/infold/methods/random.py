@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from infold import _checks
+from infold.learning.tried import SAME
 from infold.methods.base import Cache, Key, Suggestion
-from infold.methods.earlier import SAME, earlier_points
+from infold.methods.earlier import earlier_points
 from infold.record import History, Proposal
 
 DESIGNS = ("centre", "sobol", "uniform")

@@ -20,6 +20,7 @@ from infold._types import Array
 from infold.gp import padding
 from infold.gp.outputs import PowerTransform, without_outliers
 from infold.learning.lessons import FeatureMap, Metric
+from infold.learning.tried import carry_over
 from infold.models import regression
 from infold.models.base import State, kept_array
 from infold.models.full_space import FittedGP, standardized_noise
@@ -75,6 +76,10 @@ class TaughtGP:
             known=lessons.metric.known[order],
         )
         return replace(history, lessons=replace(lessons, metric=metric))
+
+    def plainly_related(self, history: History) -> bool:
+        """Tell whether points of earlier runs carry over, and with them a metric."""
+        return self.knows == "metric" and carry_over(history)
 
     @property
     def gp(self) -> Regression:

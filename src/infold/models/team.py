@@ -9,7 +9,9 @@ Models that know earlier runs have few parameters left to fit, the others many, 
 one out kinder to these. Between the two what counts is what they said of points before they were
 evaluated. These forecasts are kept with the proposals; how well runs were predicted that learning
 left out stands in for them in the beginning. And lessons must predict better than the same lessons
-about shuffled coordinates: any map of the inputs explains something.
+about shuffled coordinates: any map of the inputs explains something. Where all coordinates matter
+about alike shuffling changes nothing; there points of earlier runs that carry over say that the
+runs are related.
 """
 
 import math
@@ -21,6 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infold.learning.lessons import Lessons
+from infold.learning.tried import carry_over
 from infold.models.base import (
     FORECASTS,
     Fitted,
@@ -50,6 +53,10 @@ class Shuffled(Conditional, Protocol):
 
     def shuffled(self, history: History, number: int) -> History:
         """Return the history with lessons about other coordinates."""
+        ...
+
+    def plainly_related(self, history: History) -> bool:
+        """Tell whether the run is so plainly like earlier ones that nothing has to be shuffled."""
         ...
 
     def fit(self, history: History, key: Sequence[int], state: State) -> Fitted:
@@ -134,10 +141,10 @@ class Team:
         have as many parameters: where lessons have nothing to do with the run it is about 0. Of
         many values it is divided by the root of their number.
         Minus infinity where there are too few evaluations to tell, infinite where there is nothing
-        to shuffle.
+        to shuffle or to ask.
         """
         model = self.models[self.names.index(name)]
-        if not isinstance(model, Shuffled):
+        if not isinstance(model, Shuffled) or model.plainly_related(history):
             return math.inf
         count = _n_compared(len(history.y))
         part = history.part(np.arange(count))
@@ -295,6 +302,7 @@ class FittedTeam(Fitted):
             said["relation"] = {
                 name: value for name, value in self.related.items() if math.isfinite(value)
             }
+            said["carried"] = carry_over(self.history)
         return {**self.member.describe(), **said}
 
     def forecasts(self, x: Float[np.ndarray, " D"]) -> dict[str, list[float]]:
