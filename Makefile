@@ -56,7 +56,8 @@ speed: .venv-peers/ready
 compare: .venv-peers/ready
 	.venv-peers/bin/infold compare
 	.venv-peers/bin/infold compare --optimizers turbo,botorch --problems short --seeds 0-2 --evaluations 100
-	.venv-peers/bin/infold compare --report docs/comparison.md
+	.venv-peers/bin/infold compare --optimizers auto --batch 8 --evaluations 200
+	.venv-peers/bin/infold compare --optimizers auto,full_space,botorch,turbo,gpsampler,tpe,cmaes,random --report docs/comparison.md
 	.venv-peers/bin/infold compare --suite constrained --seeds 0-9 --evaluations 200
 	.venv-peers/bin/infold compare --suite constrained --report docs/constraints.md
 	.venv-peers/bin/infold compare --suite several --seeds 0-9 --evaluations 200

@@ -61,6 +61,23 @@ def test_a_report_has_tables_and_figures_and_leaves_the_rest_of_the_page(tmp_pat
     assert "has no problem with runs of all of tpe, gpsampler" in message
 
 
+def test_a_report_says_what_batches_cost(tmp_path):
+    """Half the regret one at a time, twice that of the other optimizer."""
+    folder = Folder(tmp_path / "runs")
+    regrets = {("random", 1): 1.0, ("random", 4): 2.0, ("tpe", 1): 8.0}
+    for (name, batch), regret in regrets.items():
+        for task in tasks([name], ["branin-axis-60"], [0, 1], batch):
+            values = (0.397887 + 9.0,) * 10 + (0.397887 + regret,) * 50
+            folder.write(Run(task=task, values=values, seconds=(0.1,) * 60, processor="x"))
+    page = tmp_path / "page.md"
+    invoke("--out", folder.folder, "--report", page, "--optimizers", "random,tpe")
+    text = page.read_text()
+    assert "### In batches of 4" in text
+    assert "| choice | random | 2, 0%," in text
+    assert "| choice | tpe | 0.25, 100%," in text
+    assert (tmp_path / "page" / "regret-batches-4.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

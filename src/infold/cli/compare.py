@@ -232,7 +232,8 @@ def _report(
     from infold.comparison import contenders, page
 
     stored, runs = _stored(out)
-    counted = [run for run in runs if run.task.batch == batch and run.task.problem in problems]
+    chosen = [run for run in runs if run.task.problem in problems]
+    counted = [run for run in chosen if run.task.batch == batch]
     names = optimizers or sorted({run.task.optimizer for run in counted})
     if optimizers is None:
         first = min(names, key=lambda n: (n != _default_method(), n in contenders.PEERS))
@@ -243,6 +244,8 @@ def _report(
             f"{out} has no problem with runs of all of {', '.join(names)} that are "
             f"{page.MARKS[0]} evaluations long: name fewer in --optimizers, or make those runs"
         )
+    if batch == 1:
+        fields += page.in_batches(chosen, names[0], names[1:])
     named = [run for run in counted if run.task.optimizer in names]
     for written in [stored, *page.write(path, fields, named)]:
         console.print(f"written to {written}", highlight=False, soft_wrap=True)

@@ -1,7 +1,7 @@
 """Tables and figures of a comparison, for a page that a person reads."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -25,6 +25,8 @@ class Field:
     ours: str
     """Optimizer that is compared with each of the others."""
     others: Sequence[str]
+    brief: bool = False
+    """Whether how it compares is all that is said."""
 
     @property
     def optimizers(self) -> list[str]:
@@ -64,6 +66,31 @@ def fields(runs: Iterable[Run], ours: str, others: Sequence[str]) -> list[Field]
     return [field for field in found if field.others and field.marks]
 
 
+def in_batches(runs: Iterable[Run], ours: str, others: Sequence[str]) -> list[Field]:
+    """Return how an optimizer in batches compares with itself and others one at a time.
+
+    Args:
+        runs: runs of all optimizers, in batches and one at a time.
+        ours: optimizer whose runs in batches are compared.
+        others: names of the others.
+    """
+    runs = list(runs)
+    single = [run for run in runs if run.task.batch == 1]
+    found = []
+    for size in sorted({run.task.batch for run in runs if run.task.optimizer == ours} - {1}):
+        name = f"{ours} in batches of {size}"
+        batched = [
+            replace(run, task=replace(run.task, optimizer=name, batch=1))
+            for run in runs
+            if run.task.optimizer == ours and run.task.batch == size
+        ]
+        curves = statistics.curves([*single, *batched])
+        quick = [ours, *(other for other in others if other not in contenders.CONTINUOUS)]
+        title = f"In batches of {size}"
+        found.append(Field(f"batches-{size}", title, curves, name, quick, brief=True))
+    return [field for field in found if field.marks]
+
+
 def write(path: Path, found: Sequence[Field], runs: Iterable[Run]) -> list[Path]:
     """Write tables between the marks of a page, and figures into the folder of its name.
 
@@ -77,6 +104,13 @@ def write(path: Path, found: Sequence[Field], runs: Iterable[Run]) -> list[Path]
     written = [path]
     parts = []
     for field in found:
+        if field.brief:
+            picture = folder / f"regret-{field.name}.png"
+            figures.regrets(field, picture)
+            written.append(picture)
+            shown = f"![mean regret over evaluations]({folder.name}/{picture.name})"
+            parts += [f"### {field.title}", _contests(field), shown]
+            continue
         pictures = [folder / f"{kind}-{field.name}.png" for kind in ("regret", "ranks")]
         figures.regrets(field, pictures[0])
         figures.ranks(field, pictures[1])

@@ -13,7 +13,7 @@ SAME = 1e-6  # a value between the cube and the user's units comes back with rou
 
 _NEAR = 0.01  # of the cube: so far a point may be moved, such as one of rounded shares of a whole
 _FEWEST = 3  # points of earlier runs that can be clearly better than others
-_BETTER = 0.8  # share of pairs with other points in which they are better then
+_BETTER = 0.65  # share of pairs with other points in which they are better then
 
 
 def tried_and_untried(history: History) -> tuple[list[int], list[np.ndarray]]:
