@@ -300,36 +300,36 @@ def unseen(numbers: range = range(_N_UNSEEN), repeats: range = range(4)) -> dict
 
 
 REAL = {
-    "rovers": (real_families.rover, range(12), range(1000, 1010)),
-    "tanks": (real_families.tanks, range(12), range(1000, 1010)),
-    "pixels": (real_families.pixels, range(12), range(32, 42)),
-    "schedules": (real_families.schedules, range(12), range(1000, 1010)),
-    "swimmers": (real_families.swimmers, range(12), range(1000, 1010)),
+    "rovers": real_families.rover,
+    "swimmers": real_families.swimmers,
+    "schedules": real_families.schedules,
+    "tanks": real_families.tanks,
+    "pixels": real_families.pixels,
 }
-"""Families by name: their tasks by number, those of earlier runs, and new ones."""
-_MANY_EARLIER = range(24)
-_MORE_NEW = range(1000, 1040)  # where a family has so many tasks
+"""Families of real problems by name: their tasks by number."""
+_EARLIER = range(24)
+_NEW_REAL = range(1000, 1040)  # tasks differ by factors
+_NEW_PIXELS = range(32, 42)  # the last of 45 pairs
 _AT = (20, 60)  # evaluations
-_WITH_RGPE = {"rovers": 10, "tanks": 6}  # new tasks, some minutes for each
+_WITH_RGPE = {"rovers": 10, "swimmers": 20, "schedules": 10}  # a minute or two for each new task
 
 
-def real_runs(family: str, numbers: range) -> list[Run]:
+def real_runs(family: str) -> list[Run]:
     """Return the earlier runs of a real family, of 100 evaluations each."""
-    make = REAL[family][0]
     runs = []
-    for number in numbers:
-        task = make(number)
+    for number in _EARLIER:
+        task = REAL[family](number)
         run = kept_run(task.name, task, 100, number)
         runs.append(Run(task.name, run["x"], run["y"]))
     return runs
 
 
-def real_run(family: str, number: int, who: str, earlier: range) -> dict[str, np.ndarray]:
-    """Return the run of one contender on a new task, after the earlier ones of these numbers."""
-    task = REAL[family][0](number)
+def real_run(family: str, number: int, who: str) -> dict[str, np.ndarray]:
+    """Return the run of one contender on a new task."""
+    task = REAL[family](number)
     if who == "scratch":
         return kept_run(f"{task.name}-{who}", task, _AT[1], number)
-    runs = real_runs(family, earlier)
+    runs = real_runs(family)
     name = f"{task.name}-{who}-{len(runs)}"
     if who in ("cmaes", "rgpe"):
         import earlier_peers
@@ -340,56 +340,51 @@ def real_run(family: str, number: int, who: str, earlier: range) -> dict[str, np
     lessons = lessons_of(f"{family}-{len(runs)}", runs)
     if who == "taught":
         return kept_run(name, task, _AT[1], number, lessons)
-    middle = np.full(task.dimension, 0.5)
-    given = [lessons.points[0], middle, lessons.centre, *lessons.points[1:8]]
+    if who == "points":
+        first, *rest = [lessons.points[0], lessons.centre, *lessons.points[1:8]]
+    else:
+        some = np.random.default_rng(number).permutation(len(runs))[:9]
+        first, *rest = [runs[i].x[np.nanargmin(runs[i].y)] for i in some]
+    given = [first, np.full(task.dimension, 0.5), *rest]
     return _kept(name, lambda: driving.run(task.value, task.dimension, _AT[1], number, given=given))
 
 
-CONTENDERS = ("taught", "scratch", "points", "cmaes", "rgpe")
+CONTENDERS = ("taught", "scratch", "points", "bests", "cmaes", "rgpe")
 
 
 def real() -> dict:
     """Return values after 20 and 60 evaluations on families of real problems.
 
-    `points` begins with the same points of earlier runs and knows nothing else of them.
+    `points` begins with the same points of earlier runs and knows nothing else of them, `bests`
+    with the best points of nine of them drawn at random.
     """
     found = {}
-    for family, (_, earlier, new) in REAL.items():
+    for family in REAL:
+        new = _NEW_PIXELS if family == "pixels" else _NEW_REAL
         tasks = {who: new for who in CONTENDERS if who != "rgpe"}
         if family in _WITH_RGPE:
             tasks["rgpe"] = new[: _WITH_RGPE[family]]
-        found[family] = _real(family, earlier, tasks)
+        found[family] = _real(family, tasks)
     return found
 
 
-def many() -> dict:
-    """Return the same after twice as many earlier runs, without the slow contender.
-
-    Tasks differ by factors, so there are forty new ones where the family has so many.
-    """
-    found = {}
-    for family, (_, _, new) in REAL.items():
-        new = new if family == "pixels" else _MORE_NEW
-        tasks = {who: new for who in CONTENDERS if who != "rgpe"}
-        found[family] = _real(family, _MANY_EARLIER, tasks)
-    return found
-
-
-def _real(family: str, earlier: range, tasks: dict[str, range]) -> dict:
+def _real(family: str, tasks: dict[str, range]) -> dict:
     """Return medians of all contenders, each on its tasks, and how `taught` compares with them."""
     values: dict[str, list[float]] = {}
     for who, numbers in tasks.items():
         for number in numbers:
-            y = real_run(family, number, who, earlier)["y"]
+            y = real_run(family, number, who)["y"]
             for at in _AT:
                 if len(y) >= at:
                     values.setdefault(f"{who}_{at}", []).append(float(np.min(y[:at])))
     beside = {}
     for name in ("scratch_60", *(f"{who}_20" for who in tasks if who != "taught")):
-        gap = np.array(values["taught_20"][: len(values[name])]) - np.array(values[name])
+        ours = values["taught_20"][: len(values[name])]
+        gap = np.array(ours) - np.array(values[name])
         p = scipy.stats.wilcoxon(gap, alternative="less").pvalue if np.any(gap) else 1.0
         better = [int(np.sum(gap < 0.0)), int(np.sum(gap > 0.0))]
-        beside[name] = {"better_worse": better, "p": float(p)}
+        both = [float(np.median(ours)), float(np.median(values[name]))]
+        beside[name] = {"better_worse": better, "p": float(p), "medians": both}
     medians = {name: float(np.median(value)) for name, value in values.items()}
     found = {"medians": medians, "taught_20_beside": beside}
     print(family, json.dumps(found), flush=True)
@@ -432,7 +427,7 @@ def main() -> None:
     path = _RESULTS / "earlier.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     parts = {"hidden": hidden, "ideal": ideal, "growth": growth, "unrelated": unrelated}
-    parts |= {"designs": designs, "unseen": unseen, "real": real, "many": many, "speed": speed}
+    parts |= {"designs": designs, "unseen": unseen, "real": real, "speed": speed}
     for name in sys.argv[1:] or parts:
         found[name] = parts[name]()
         path.write_text(json.dumps(found, indent=1) + "\n")
