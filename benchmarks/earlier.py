@@ -308,45 +308,50 @@ REAL = {
 }
 """Families of real problems by name: their tasks by number."""
 _EARLIER = range(24)
+_OTHERS = (range(24, 48), range(48, 72), range(72, 96))
+"""Further sets of earlier runs: what one set is worth may be luck."""
 _NEW_REAL = range(1000, 1040)  # tasks differ by factors
+_NEW_OTHERS = 20  # new tasks for each of the other sets
 _NEW_PIXELS = range(32, 42)  # the last of 45 pairs
 _AT = (20, 60)  # evaluations
-_WITH_RGPE = {"rovers": 10, "swimmers": 20, "schedules": 10}  # a minute or two for each new task
+_WITH_RGPE = {"rovers": 10, "swimmers": 20}  # a minute or two for each new task
 
 
-def real_runs(family: str) -> list[Run]:
+def real_runs(family: str, numbers: range = _EARLIER) -> list[Run]:
     """Return the earlier runs of a real family, of 100 evaluations each."""
     runs = []
-    for number in _EARLIER:
+    for number in numbers:
         task = REAL[family](number)
         run = kept_run(task.name, task, 100, number)
         runs.append(Run(task.name, run["x"], run["y"]))
     return runs
 
 
-def real_run(family: str, number: int, who: str) -> dict[str, np.ndarray]:
-    """Return the run of one contender on a new task."""
+def real_run(
+    family: str, number: int, who: str, earlier: range = _EARLIER, budget: int = _AT[1]
+) -> dict[str, np.ndarray]:
+    """Return the run of one contender on a new task, after the earlier ones of these numbers."""
     task = REAL[family](number)
     if who == "scratch":
-        return kept_run(f"{task.name}-{who}", task, _AT[1], number)
-    runs = real_runs(family)
+        return kept_run(f"{task.name}-{who}", task, budget, number)
+    runs = real_runs(family, earlier)
     name = f"{task.name}-{who}-{len(runs)}"
     if who in ("cmaes", "rgpe"):
         import earlier_peers
 
         peer = getattr(earlier_peers, who)
-        budget = _AT[0] if who == "rgpe" else _AT[1]  # minutes for 20 evaluations
+        budget = _AT[0] if who == "rgpe" else budget  # minutes for 20 evaluations
         return _kept(name, lambda: peer(task, runs, budget, number))
-    lessons = lessons_of(f"{family}-{len(runs)}", runs)
+    lessons = lessons_of(f"{family}-{earlier.start}-{earlier.stop}", runs)
     if who == "taught":
-        return kept_run(name, task, _AT[1], number, lessons)
+        return kept_run(name, task, budget, number, lessons)
     if who == "points":
         first, *rest = [lessons.points[0], lessons.centre, *lessons.points[1:8]]
     else:
         some = np.random.default_rng(number).permutation(len(runs))[:9]
         first, *rest = [runs[i].x[np.nanargmin(runs[i].y)] for i in some]
     given = [first, np.full(task.dimension, 0.5), *rest]
-    return _kept(name, lambda: driving.run(task.value, task.dimension, _AT[1], number, given=given))
+    return _kept(name, lambda: driving.run(task.value, task.dimension, budget, number, given=given))
 
 
 CONTENDERS = ("taught", "scratch", "points", "bests", "cmaes", "rgpe")
@@ -368,6 +373,40 @@ def real() -> dict:
     return found
 
 
+def sets() -> dict:
+    """Return how `taught` compares with `points` after 20 evaluations, with other earlier runs."""
+    found = {}
+    for family in REAL:
+        if family == "pixels":
+            continue
+        found[family] = []
+        for i, earlier in enumerate(_OTHERS):
+            first = _NEW_REAL.stop + i * _NEW_OTHERS
+            ours, theirs = (
+                np.array(
+                    [
+                        np.min(real_run(family, number, who, earlier, _AT[0])["y"])
+                        for number in range(first, first + _NEW_OTHERS)
+                    ]
+                )
+                for who in ("taught", "points")
+            )
+            found[family].append(_beside(ours, theirs))
+        print(family, json.dumps(found[family]), flush=True)
+    return found
+
+
+def _beside(ours: np.ndarray, theirs: np.ndarray) -> dict:
+    """Return how values compare, pair by pair."""
+    gap = ours - theirs
+    p = scipy.stats.wilcoxon(gap, alternative="less").pvalue if np.any(gap) else 1.0
+    return {
+        "better_worse": [int(np.sum(gap < 0.0)), int(np.sum(gap > 0.0))],
+        "p": float(p),
+        "medians": [float(np.median(ours)), float(np.median(theirs))],
+    }
+
+
 def _real(family: str, tasks: dict[str, range]) -> dict:
     """Return medians of all contenders, each on its tasks, and how `taught` compares with them."""
     values: dict[str, list[float]] = {}
@@ -379,12 +418,8 @@ def _real(family: str, tasks: dict[str, range]) -> dict:
                     values.setdefault(f"{who}_{at}", []).append(float(np.min(y[:at])))
     beside = {}
     for name in ("scratch_60", *(f"{who}_20" for who in tasks if who != "taught")):
-        ours = values["taught_20"][: len(values[name])]
-        gap = np.array(ours) - np.array(values[name])
-        p = scipy.stats.wilcoxon(gap, alternative="less").pvalue if np.any(gap) else 1.0
-        better = [int(np.sum(gap < 0.0)), int(np.sum(gap > 0.0))]
-        both = [float(np.median(ours)), float(np.median(values[name]))]
-        beside[name] = {"better_worse": better, "p": float(p), "medians": both}
+        theirs = np.array(values[name])
+        beside[name] = _beside(np.array(values["taught_20"][: len(theirs)]), theirs)
     medians = {name: float(np.median(value)) for name, value in values.items()}
     found = {"medians": medians, "taught_20_beside": beside}
     print(family, json.dumps(found), flush=True)
@@ -427,7 +462,7 @@ def main() -> None:
     path = _RESULTS / "earlier.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     parts = {"hidden": hidden, "ideal": ideal, "growth": growth, "unrelated": unrelated}
-    parts |= {"designs": designs, "unseen": unseen, "real": real, "speed": speed}
+    parts |= {"designs": designs, "unseen": unseen, "real": real, "sets": sets, "speed": speed}
     for name in sys.argv[1:] or parts:
         found[name] = parts[name]()
         path.write_text(json.dumps(found, indent=1) + "\n")
