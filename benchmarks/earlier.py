@@ -374,26 +374,35 @@ def real() -> dict:
 
 
 def sets() -> dict:
-    """Return how `taught` compares with `points` after 20 evaluations, with other earlier runs."""
+    """Return how `taught` compares with `points` after 20 evaluations, set by set and in all."""
     found = {}
     for family in REAL:
         if family == "pixels":
             continue
-        found[family] = []
+        each = [_values_of_set(family, _EARLIER, _NEW_REAL, _AT[1])]
         for i, earlier in enumerate(_OTHERS):
-            first = _NEW_REAL.stop + i * _NEW_OTHERS
-            ours, theirs = (
-                np.array(
-                    [
-                        np.min(real_run(family, number, who, earlier, _AT[0])["y"])
-                        for number in range(first, first + _NEW_OTHERS)
-                    ]
-                )
-                for who in ("taught", "points")
-            )
-            found[family].append(_beside(ours, theirs))
+            begin = _NEW_REAL.stop + i * _NEW_OTHERS
+            each.append(_values_of_set(family, earlier, range(begin, begin + _NEW_OTHERS), _AT[0]))
+        found[family] = {
+            "each": [_beside(*both) for both in each],
+            "all": _beside(*np.concatenate(each, axis=1)),
+            "all but the first": _beside(*np.concatenate(each[1:], axis=1)),
+        }
         print(family, json.dumps(found[family]), flush=True)
     return found
+
+
+def _values_of_set(family: str, earlier: range, new: range, budget: int) -> np.ndarray:
+    """Return values of `taught` and `points` after 20 evaluations, a row of new tasks for each."""
+    return np.array(
+        [
+            [
+                np.min(real_run(family, number, who, earlier, budget)["y"][: _AT[0]])
+                for number in new
+            ]
+            for who in ("taught", "points")
+        ]
+    )
 
 
 def _beside(ours: np.ndarray, theirs: np.ndarray) -> dict:

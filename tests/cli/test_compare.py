@@ -62,7 +62,7 @@ def test_a_report_has_tables_and_figures_and_leaves_the_rest_of_the_page(tmp_pat
 
 
 def test_a_report_says_what_batches_cost(tmp_path):
-    """Half the regret one at a time, twice that of the other optimizer."""
+    """Twice the regret of one at a time, a quarter of the other optimizer's."""
     folder = Folder(tmp_path / "runs")
     regrets = {("random", 1): 1.0, ("random", 4): 2.0, ("tpe", 1): 8.0}
     for (name, batch), regret in regrets.items():

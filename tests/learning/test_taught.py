@@ -128,9 +128,9 @@ def test_a_metric_of_equal_lengthscales_is_believed_where_points_carry_over(wors
     rng = np.random.default_rng(5)
     x = np.concatenate([lessons.points, np.full((1, _D), 0.5), rng.uniform(size=(3, _D))])
     y = np.concatenate([_value(lessons.points), [worst], 9.0 + rng.uniform(size=3)])
-    y[1] += 9.0 - worst  # of the earlier points one is worse than the centre, or none
+    y[1] += 9.0 - worst  # where the centre is best, one of the earlier points is among the worst
     history = History(x, y, proposals=(Proposal("design"),) * 8, lessons=lessons)
-    fitted = _team(replace(history, carried=None))
+    fitted = _team(history)
     assert (fitted.by == "metric") == (by == "metric")
     assert fitted.describe()["carried"] == (by == "metric")
 

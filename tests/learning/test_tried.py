@@ -43,7 +43,7 @@ def test_the_share_of_better_pairs_is_that_of_mann_and_whitney(ties: bool) -> No
     ("earlier", "others", "expected"),
     [
         ([0.0, 1.0, 2.0], [3.0], True),
-        ([0.0, 1.0, np.nan, 2.0, 2.5], [3.0], True),  # two of three pairs
+        ([0.0, 1.0, np.nan, 2.0, 2.5], [3.0], True),  # four of five pairs
         ([0.0, 1.0], [3.0], False),  # too few to tell
         ([0.0, 4.0, 5.0], [3.0], False),
         ([0.0, 1.0, 2.0], [], False),
