@@ -308,7 +308,7 @@ REAL = {
 }
 """Families of real problems by name: their tasks by number."""
 _EARLIER = range(24)
-_OTHERS = (range(24, 48), range(48, 72), range(72, 96))
+_OTHERS = tuple(range(first, first + 24) for first in range(24, 240, 24))
 """Further sets of earlier runs: what one set is worth may be luck."""
 _NEW_REAL = range(1000, 1040)  # tasks differ by factors
 _NEW_OTHERS = 20  # new tasks for each of the other sets
@@ -373,9 +373,13 @@ def real() -> dict:
     return found
 
 
+_ALONE = ("points", "bests")
+"""Contenders that know nothing but good points."""
+
+
 def sets() -> dict:
-    """Return how `taught` compares with `points` after 20 evaluations, set by set and in all."""
-    found = {}
+    """Return how `taught` compares with good points alone after 20 evaluations, by set and in all."""
+    found: dict[str, dict] = {}
     for family in REAL:
         if family == "pixels":
             continue
@@ -383,24 +387,27 @@ def sets() -> dict:
         for i, earlier in enumerate(_OTHERS):
             begin = _NEW_REAL.stop + i * _NEW_OTHERS
             each.append(_values_of_set(family, earlier, range(begin, begin + _NEW_OTHERS), _AT[0]))
-        found[family] = {
-            "each": [_beside(*both) for both in each],
-            "all": _beside(*np.concatenate(each, axis=1)),
-            "all but the first": _beside(*np.concatenate(each[1:], axis=1)),
-        }
+        parts = {"all": np.concatenate(each, axis=1)}
+        parts["all but the first"] = np.concatenate(each[1:], axis=1)
+        found[family] = {}
+        for i, who in enumerate(_ALONE, start=1):
+            found[family][who] = {
+                "each": [_beside(values[0], values[i]) for values in each],
+                **{name: _beside(values[0], values[i]) for name, values in parts.items()},
+            }
         print(family, json.dumps(found[family]), flush=True)
     return found
 
 
 def _values_of_set(family: str, earlier: range, new: range, budget: int) -> np.ndarray:
-    """Return values of `taught` and `points` after 20 evaluations, a row of new tasks for each."""
+    """Return values of `taught` and of good points after 20 evaluations, a row of tasks for each."""
     return np.array(
         [
             [
                 np.min(real_run(family, number, who, earlier, budget)["y"][: _AT[0]])
                 for number in new
             ]
-            for who in ("taught", "points")
+            for who in ("taught", *_ALONE)
         ]
     )
 
