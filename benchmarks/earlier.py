@@ -24,6 +24,7 @@ from infold import methods
 from infold.comparison import suite
 from infold.history import History
 from infold.learning.lessons import Lessons, Run, learn
+from infold.learning.tried import tried_and_untried
 
 _RESULTS = Path(__file__).resolve().parent.parent / "results"
 _KEPT = _RESULTS / "earlier"
@@ -346,7 +347,8 @@ def real_run(
     if who == "taught":
         return kept_run(name, task, budget, number, lessons)
     if who == "points":
-        first, *rest = [lessons.points[0], lessons.centre, *lessons.points[1:8]]
+        nothing = History(np.empty((0, task.dimension)), np.empty(0), lessons=lessons)
+        first, *rest = tried_and_untried(nothing, number)[1][:9]
     else:
         some = np.random.default_rng(number).permutation(len(runs))[:9]
         first, *rest = [runs[i].x[np.nanargmin(runs[i].y)] for i in some]
@@ -378,7 +380,7 @@ _ALONE = ("points", "bests")
 
 
 def sets() -> dict:
-    """Return how `taught` compares with good points alone after 20 evaluations, by set and in all."""
+    """Return how `taught` compares with good points alone after 20 evaluations, set by set."""
     found: dict[str, dict] = {}
     for family in REAL:
         if family == "pixels":
@@ -400,7 +402,7 @@ def sets() -> dict:
 
 
 def _values_of_set(family: str, earlier: range, new: range, budget: int) -> np.ndarray:
-    """Return values of `taught` and of good points after 20 evaluations, a row of tasks for each."""
+    """Return values of `taught` and of good points, each a row of new tasks."""
     return np.array(
         [
             [

@@ -9,6 +9,7 @@ from scipy.optimize import LinearConstraint
 from infold import Space
 from infold.history import History
 from infold.learning.lessons import Lessons, Metric
+from infold.learning.tried import tried_and_untried
 from infold.methods import earlier
 from infold.methods.random import RandomSearch
 
@@ -96,15 +97,29 @@ def test_equal_values_say_nothing_of_the_order() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
-def test_points_of_earlier_runs_come_in_their_order_whatever_values_are(scale: float) -> None:
+def test_points_of_earlier_runs_come_in_the_seeds_order_whatever_values_are(scale: float) -> None:
     lessons = _lessons(30)
+    none = History(np.empty((0, _D)), np.empty(0), lessons=lessons)
+    order = tried_and_untried(none, seed=4)[1]
     ordinary = np.random.default_rng(6).uniform(size=(2, _D))
-    x = np.concatenate([lessons.points[:6], ordinary])
+    x = np.concatenate([order[:6], ordinary])
     y = np.array([1.0, np.nan, *np.arange(4.0), 30.0, 40.0])
     history = History(x, scale * y, lessons=lessons)
-    chosen = earlier.earlier_points(history, 3)
-    expected = [lessons.centre, *lessons.points[6:8]]
-    np.testing.assert_array_equal(np.stack(chosen), np.stack(expected))
+    np.testing.assert_array_equal(earlier.earlier_points(history, 3, seed=4), order[6:9])
+
+
+def test_order_of_points_is_the_seeds_and_the_centre_is_second() -> None:
+    lessons = _lessons(30)
+    none = History(np.empty((0, _D)), np.empty(0), lessons=lessons)
+    firsts = []
+    for seed in range(20):
+        order = tried_and_untried(none, seed)[1]
+        np.testing.assert_array_equal(order[1], lessons.centre)
+        np.testing.assert_array_equal(order, tried_and_untried(none, seed)[1])
+        every = np.sort(np.array([order[0], *order[2:]]), axis=0)
+        np.testing.assert_array_equal(every, np.sort(lessons.points, axis=0))
+        firsts.append(order[0][0])
+    assert len(set(firsts)) > 5
 
 
 def test_an_ordinary_point_that_is_best_of_all_ends_the_row() -> None:
@@ -114,4 +129,4 @@ def test_an_ordinary_point_that_is_best_of_all_ends_the_row() -> None:
     x = np.concatenate([lessons.points[:3], ordinary])
     for best, follow in ((0.5, True), (-0.5, False)):
         history = History(x, np.array([0.0, 1.0, 2.0, best, 3.0]), lessons=lessons)
-        assert bool(earlier.earlier_points(history, 1)) == follow
+        assert bool(earlier.earlier_points(history, 1, seed=0)) == follow

@@ -11,20 +11,26 @@ if TYPE_CHECKING:
 
 SAME = 1e-6  # a value between the cube and the user's units comes back with rounding errors
 
+_STREAM = 15  # of the random numbers of a run, for the order of these points
 _NEAR = 0.01  # of the cube: so far a point may be moved, such as one of rounded shares of a whole
 _FEWEST = 3  # points of earlier runs that can be clearly better than others
 _BETTER = 0.65  # share of pairs with other points in which they are better then
 
 
-def tried_and_untried(history: History) -> tuple[list[int], list[np.ndarray]]:
+def tried_and_untried(history: History, seed: int = 0) -> tuple[list[int], list[np.ndarray]]:
     """Return the rows of the points of earlier runs that are known, pending ones too, and the rest.
 
-    The first is the most promising, the second the centre of the good ones.
+    These are in an order that is the seed's, but for the centre of the good ones, which is the
+    second: a best point at random is worth more than one that stands for many (docs/notes.md).
+    Designs without values remain in their order, in which each is unlike those before.
     """
     lessons = history.lessons
     if lessons is None or not len(lessons.points):
         return [], []
     points = list(lessons.points)
+    if lessons.n_runs:
+        order = np.random.default_rng([seed, _STREAM]).permutation(len(points))
+        points = [points[i] for i in order]
     if lessons.centre is not None:
         points.insert(1, lessons.centre)
     if history.rounding is not None:

@@ -10,15 +10,15 @@ _UNTRIED = 2  # of them that are evaluated at once before anything is known of t
 _NO_WORSE = 0.5  # share of pairs in which they are better, below which they wait
 
 
-def earlier_points(history: History, q: int) -> list[np.ndarray]:
+def earlier_points(history: History, q: int, seed: int) -> list[np.ndarray]:
     """Return at most q points of earlier runs that are worth a try; none where they do not help.
 
-    They come in the order of the lessons, the first of them before an ordinary point of the design.
-    While one of them is the best point others follow. Where they are about as good as ordinary ones
-    the two take turns, and where they are worse they wait.
+    The first of them comes before an ordinary point of the design. While one of them is the best
+    point others follow. Where they are about as good as ordinary ones the two take turns, and where
+    they are worse they wait.
     """
     lessons = history.lessons
-    rows, untried = tried.tried_and_untried(history)
+    rows, untried = tried.tried_and_untried(history, seed)
     # Designs without values are unlike each other, so that one is worse says nothing of the next.
     if lessons is None or (lessons.manifold is not None and not lessons.n_runs):
         return untried[:q]

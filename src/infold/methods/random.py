@@ -45,7 +45,7 @@ class RandomSearch:
 
     def _suggest(self, history: History, q: int, key: Key) -> Suggestion:
         seed, iteration = key
-        earlier = earlier_points(history, q) if history.lessons is not None else []
+        earlier = earlier_points(history, q, seed) if history.lessons is not None else []
         if earlier:
             return self._with_earlier(history, earlier, q, key)
         if self.design == "centre":
