@@ -40,6 +40,12 @@ def test_failures_halve_and_successes_double_up_to_the_first_side():
     assert region.side(history_of([*stuck, *0.5 * falling(20)])) == 0.8
 
 
+def test_random_points_before_anything_succeeded_are_no_failures_of_the_region():
+    y = np.append(np.full(12, np.nan), 1.0)
+    assert TrustRegion().side(history_of(y, by="random")) == 0.8
+    assert TrustRegion().side(history_of(y, by="exact")) < 0.8
+
+
 def in_batches(y, q):
     """The values of batches of q, none of which knew those of its own."""
     proposals = tuple(Proposal("", {"known": i - i % q}) for i in range(len(y)))

@@ -124,3 +124,61 @@ def test_a_model_is_used_with_lessons():
     sampler = InfoldSampler(method="full_space", seed=0, earlier=earlier(), n_startup_trials=3)
     study = run(sampler, n_trials=6)
     assert np.isfinite(study.best_value)
+
+
+def test_the_first_trial_is_one_point_though_its_parameters_are_asked_for_one_by_one():
+    """With several threads Optuna draws a new seed in between."""
+    points = np.repeat(np.linspace(0.1, 0.9, 9)[:, None], len(NAMES), axis=1)
+    runs = []
+    for i, best in enumerate(points):
+        others = np.random.default_rng(i).uniform(size=(3, len(NAMES)))
+        runs.append((np.vstack([best, others]), np.arange(4.0)))
+    for seed in range(5):
+        sampler = InfoldSampler(seed=seed, earlier=runs)
+        trial = optuna.create_study(sampler=sampler).ask()
+        values = []
+        for name in NAMES:
+            values.append(trial.suggest_float(name, 0.0, 1.0))
+            sampler.reseed_rng()
+        assert values == pytest.approx([values[0]] * len(NAMES))
+
+
+def test_evaluations_decide_how_long_lessons_are_believed_as_elsewhere(monkeypatch):
+    """What the models said of each trial is kept with it."""
+    from infold.methods.bayesian import BayesianOptimization
+
+    said = []
+    suggest = BayesianOptimization.suggest
+
+    def spy(self, history, *rest):
+        suggestion = suggest(self, history, *rest)
+        said.append(suggestion.proposals[0].diagnostics["trust"]["features"])
+        return suggestion
+
+    monkeypatch.setattr(BayesianOptimization, "suggest", spy)
+    lessons = infold.learn(earlier(), space=dict.fromkeys(NAMES, (0.0, 1.0)))
+    study = optuna.create_study(sampler=InfoldSampler(seed=0, earlier=lessons))
+    study.optimize(
+        lambda t: sum((t.suggest_float(name, 0.0, 1.0) - 0.3) ** 2 for name in NAMES), n_trials=14
+    )
+    there, said[:] = list(said), []
+    optimizer = infold.Optimizer(dict.fromkeys(NAMES, (0.0, 1.0)), seed=0, earlier=lessons)
+    for _ in range(14):
+        x = optimizer.ask()
+        optimizer.tell(x, sum((value - 0.3) ** 2 for value in x.values()))
+    assert len(set(said)) > 1
+    np.testing.assert_allclose(there, said, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Choices for a categorical")
+@pytest.mark.parametrize("choices", [[[64], [64, 64]], [1.0, float("nan")], [0, 0.0, "a"]])
+def test_choices_that_only_optuna_tells_apart_do_no_harm(choices):
+    def target(trial: optuna.Trial) -> float:
+        layers = trial.suggest_categorical("layers", choices)
+        return objective(trial) + (layers is choices[0])
+
+    old = optuna.create_study(sampler=optuna.samplers.RandomSampler(0))
+    old.optimize(target, n_trials=8)
+    study = run(new([old, *earlier(1)]), target=target)
+    assert len(study.trials) == 4
+    assert study.best_value <= old.best_value + 1e-9

@@ -196,3 +196,15 @@ def test_designs_on_a_curve_need_one_feature() -> None:
     assert lessons.manifold.z.shape[1] <= 2
     assert lessons.n_designs == 40
     assert len(lessons.points) > 1
+
+
+def test_nothing_is_known_of_what_no_run_varied() -> None:
+    runs = _runs(2, 12, 3)
+    wider = [Run(r.name, np.insert(r.x, 1, 0.5, axis=1), r.y) for r in runs]
+    found = learn(wider, n_features=0)
+    assert found.metric is not None
+    assert found.metric.known.tolist() == [True, False, True, True]
+    assert found.relevance is not None
+    assert found.relevance[1] == 0.0
+    still = [Run(r.name, np.full_like(r.x, 0.5), r.y) for r in runs]
+    assert learn(still, n_features=0).metric is None

@@ -106,3 +106,25 @@ def test_a_metric_is_believed_to_be_related_where_points_carry_over() -> None:
         run = _run(earlier, [3.0])
         assert metric.plainly_related(run) == expected
         assert not features.plainly_related(run)
+
+
+def test_points_that_are_one_in_the_new_run_count_once() -> None:
+    """As where a parameter is fixed, or a range ends before them."""
+    point = np.full(_D, 0.2)
+    lessons = Lessons(dimension=_D, points=np.stack([point] * 8 + [np.full(_D, 0.9)]), n_runs=9)
+    x = np.stack([point, np.full(_D, 0.5)])
+    history = History(x, np.array([1.0, 2.0]), proposals=(Proposal("design"),) * 2, lessons=lessons)
+    rows, untried = tried.tried_and_untried(history)
+    assert rows == [0]
+    assert len(untried) == 1
+    assert not tried.carry_over(history)
+
+
+def test_points_of_a_model_without_parts_are_not_ordinary_ones() -> None:
+    """Nor are the later trials of a study, which say no more of who chose them."""
+    history = _run([2.0, 2.0, 2.0], [3.0, 4.0, *[1.0] * 8])
+    chosen = (Proposal("", {"known": 5}),) * 8
+    history = replace(history, proposals=history.proposals[:5] + chosen)
+    rows, _ = tried.tried_and_untried(history)
+    assert list(tried.values_of_both(history, rows)[1]) == [3.0, 4.0]
+    assert tried.carry_over(history)

@@ -124,7 +124,7 @@ class TrustRegion:
         for i, better in enumerate(self._successes(history).tolist()):
             by, diagnostics = history.proposals[i]
             known = diagnostics.get("known")
-            if by in OTHERS or (isinstance(known, int) and known < changed):
+            if by in (*OTHERS, "random") or (isinstance(known, int) and known < changed):
                 continue
             successes = successes + 1 if better else 0
             failures = 0 if better else failures + 1

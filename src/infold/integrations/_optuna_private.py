@@ -4,7 +4,7 @@ Seen to work with Optuna 4.9 and 5.0.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from optuna.distributions import BaseDistribution, FloatDistribution
@@ -12,8 +12,11 @@ from optuna.samplers._base import _CONSTRAINTS_KEY, _process_constraints_after_t
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from infold.models.base import FORECASTS
+
 _KEY = "infold:params"
 _WEIGHTS = "infold:weights"
+_FORECASTS = "infold:forecasts"
 _LONGEST = 2000  # characters of an attribute; relational storages take 2045
 
 
@@ -32,10 +35,17 @@ def keep_weights(study: Study, trial: FrozenTrial, weights: Iterable[float]) -> 
     study._storage.set_trial_system_attr(trial._trial_id, _WEIGHTS, [float(w) for w in weights])
 
 
+def keep_forecasts(study: Study, trial: FrozenTrial, forecasts: Mapping[str, Any]) -> None:
+    """Keep what models said of a trial before it ran: later suggestions compare them by it."""
+    study._storage.set_trial_system_attr(trial._trial_id, _FORECASTS, dict(forecasts))
+
+
 def looked_with(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what `keep_weights` kept, as proposals have it."""
+    """Return what `keep_weights` and `keep_forecasts` kept, as proposals have it."""
     weights = trial.system_attrs.get(_WEIGHTS)
-    return {} if weights is None else {"weights": weights, "narrow": True}
+    said = {} if weights is None else {"weights": weights, "narrow": True}
+    forecasts = trial.system_attrs.get(_FORECASTS)
+    return said if forecasts is None else {**said, FORECASTS: forecasts}
 
 
 def keep_constraints(

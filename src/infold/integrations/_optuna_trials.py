@@ -114,7 +114,8 @@ def user_parameter(distribution: Any) -> Parameter:
     Its coordinates are those that `Coding` gives them.
     """
     if hasattr(distribution, "choices"):
-        return Categorical(distribution.choices)
+        choices = Categorical(tuple(distribution.choices))
+        return choices if _usable(choices) else Categorical(tuple(_names(distribution)))
     if isinstance(distribution, IntDistribution):
         return Int(
             distribution.low, distribution.high, log=distribution.log, step=distribution.step
@@ -122,16 +123,31 @@ def user_parameter(distribution: Any) -> Parameter:
     return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
 
 
+def user_value(distribution: Any, value: Any) -> Any:
+    """Return a value of the distribution as `user_parameter` has it."""
+    if hasattr(distribution, "choices") and not _usable(Categorical(tuple(distribution.choices))):
+        return _names(distribution)[int(distribution.to_internal_repr(value))]
+    return value
+
+
+def _names(distribution: Any) -> list[str]:
+    """Return what choices are called that infold cannot tell apart, such as lists and NaN."""
+    return [f"{number}: {choice!r}" for number, choice in enumerate(distribution.choices)]
+
+
+def _usable(parameter: Parameter) -> bool:
+    try:
+        parameter.check("")
+    except ValueError:
+        return False
+    return True
+
+
 def can_model(name: str, distribution: BaseDistribution) -> bool:
     """Return whether a parameter has several values, and not more than infold can tell apart."""
     if distribution.single():
         return False
-    parameter = _parameter(name, distribution)
-    try:
-        parameter.check(name)
-    except ValueError:
-        return False
-    return True
+    return _usable(_parameter(name, distribution))
 
 
 class Groups(NamedTuple):

@@ -18,6 +18,7 @@ from infold import _checks, methods, objectives
 from infold.history import History
 from infold.learning.lessons import Lessons
 from infold.methods import Method, RandomSearch
+from infold.models.base import FORECASTS
 from infold.space.finite import unknown_point
 from infold.space.fixed import Fixed
 
@@ -126,6 +127,7 @@ class InfoldSampler(BaseSampler):
             raise ValueError(f"group = {_checks.shown(group)}: expected True or False")
         self._group = group
         self._seed = secrets.randbits(32) if seed is None else _checks.at_least("seed", seed, 0)
+        self._first_seed = self._seed  # the first trial asks for its parameters one by one
         self._design: RandomSearch | None = None
         """How the first trials are chosen; None: by the independent sampler."""
         if independent_sampler is None:
@@ -207,7 +209,7 @@ class InfoldSampler(BaseSampler):
         empty = History(
             np.empty((0, space.dimension)), np.empty(0), rounding=space.rounding, lessons=lessons
         )
-        point = space.decode(self._design.suggest(empty, 1, (self._seed, 0)).x[0])
+        point = space.decode(self._design.suggest(empty, 1, (self._first_seed, 0)).x[0])
         assert isinstance(point, dict)
         return coding.params(point)
 
@@ -309,6 +311,7 @@ class InfoldSampler(BaseSampler):
         method = methods.with_features_in(self._method, coding.space.dimension)
         methods.check_dimension(method, coding.space.dimension)
         params: dict[str, Any] = {}
+        forecasts: Mapping[str, Any] = {}
         own = [] if group is None else [group]
         seen = self._look(study, trial, coding, memory)
         for attempt in range(_ATTEMPTS):
@@ -333,9 +336,12 @@ class InfoldSampler(BaseSampler):
                 break
             rng = np.random.default_rng([self._seed, trial.number, 1, *own])
             point = coding.space.decode(suggestion.x[0])
+            said = suggestion.proposals[0].diagnostics if suggestion.proposals else {}
+            forecasts = said.get(FORECASTS, {})
             if coding.space.identity(point) in seen.known:
                 other = unknown_point(Fixed(coding.space, {}), seen.known, rng)
                 point = point if other is None else other
+                forecasts = {}
             assert isinstance(point, dict)
             params = coding.params(point)
             private.announce(study, trial, coding.internal(params))
@@ -345,6 +351,8 @@ class InfoldSampler(BaseSampler):
             seen = self._look(study, trial, coding, memory)
             if coding.space.identity(point) not in seen.known - before.known:
                 break
+        if forecasts:
+            private.keep_forecasts(study, trial, forecasts)
         return params
 
     def _memory(self, study: Study, coding: Coding) -> Memory:

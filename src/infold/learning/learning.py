@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from infold import _checks
 from infold._precision import float64
@@ -75,7 +75,8 @@ def learn(
         usable = [usable[i] for i in np.sort(chosen)]
     if usable:
         data = shared.make_data(usable, _MOST_ROWS)
-        found = _from_values(found, data, n_features, told)
+        varied = np.any([np.ptp(x, axis=0) > 0.0 for x, _ in usable], axis=0)
+        found = _from_values(found, data, varied, n_features, told)
     told(1.0, "done")
     return found
 
@@ -97,8 +98,19 @@ def _without_failures(run: Run) -> tuple[np.ndarray, np.ndarray]:
     return run.x, np.where(np.isfinite(run.y), run.y, np.nanmax(run.y))
 
 
-def _from_values(found: Lessons, data: RunsData, n_features: int | str, told: Progress) -> Lessons:
-    """Return the lessons with what values teach: metric, features, evidence."""
+def _from_values(
+    found: Lessons,
+    data: RunsData,
+    varied: Bool[np.ndarray, " D"],
+    n_features: int | str,
+    told: Progress,
+) -> Lessons:
+    """Return the lessons with what values teach: metric, features, evidence.
+
+    Nothing is known of coordinates that no run varied, such as those of a new parameter.
+    """
+    if not np.any(varied):
+        return found
     n_runs = len(data.y)
     n_folds = 0 if n_runs < 2 else min(n_runs, _MOST_FOLDS)
     n_held = min(-(-n_runs // _MOST_FOLDS), _MOST_HELD)
@@ -119,7 +131,7 @@ def _from_values(found: Lessons, data: RunsData, n_features: int | str, told: Pr
     metric, weights = _shared_maps(data, count, most, full=True)
     return replace(
         found,
-        metric=Metric(log_lengthscale=metric, known=np.ones(found.dimension, dtype=bool)),
+        metric=Metric(log_lengthscale=np.where(varied, metric, 0.0), known=varied),
         features=None if weights is None else FeatureMap(weights=weights),
         evidence=evidence,
     )

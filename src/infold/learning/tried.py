@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from infold.history import OTHERS, History
+from infold.history import OTHERS, History, Proposal
 
 if TYPE_CHECKING:
     from infold.space.where import Where
@@ -43,7 +43,8 @@ def tried_and_untried(history: History, seed: int = 0) -> tuple[list[int], list[
     for point in points:
         same = np.flatnonzero(np.all(np.abs(known - point) < SAME, axis=1))
         if len(same):
-            rows.append(int(same[0]))
+            if int(same[0]) not in rows:  # of a fixed or narrow space several are one point
+                rows.append(int(same[0]))
         elif not any(np.all(np.abs(point - other) < SAME) for other in untried):
             untried.append(point)
     return rows, untried
@@ -65,9 +66,14 @@ def values_of_both(history: History, rows: list[int]) -> tuple[np.ndarray, np.nd
     others = [
         row
         for row in range(len(values))
-        if row not in evaluated and history.proposals[row].by in ("", *OTHERS)
+        if row not in evaluated and _by_no_model(history.proposals[row])
     ]
     return values[evaluated], values[others]
+
+
+def _by_no_model(proposal: Proposal) -> bool:
+    """Tell whether a point came from a design, a user or chance."""
+    return proposal.by in OTHERS or not (proposal.by or "known" in proposal.diagnostics)
 
 
 def share_better(earlier: np.ndarray, others: np.ndarray) -> float:
