@@ -106,6 +106,19 @@ def test_points_that_break_constraints_are_no_designs():
         assert teaches_nothing(source) == "no evaluation succeeded"
 
 
+def test_tables_of_a_run_that_failed_throughout_are_no_designs(tmp_path):
+    optimizer = Optimizer([(0.0, 1.0)] * 2, method="random", seed=0)
+    for x in optimizer.ask(5):
+        optimizer.tell(x, None)
+    optimizer.to_frame().to_csv(tmp_path / "designs.csv")
+    for source in read([optimizer.to_frame(), tmp_path / "designs.csv"]):
+        assert source.values is None
+    optimizer.tell(optimizer.ask(), None, error="no licence")
+    optimizer.to_frame().to_csv(tmp_path / "failed.csv")
+    for source in read([optimizer, optimizer.to_frame(), tmp_path / "failed.csv"]):
+        assert teaches_nothing(source) == "no evaluation succeeded"
+
+
 def test_arrays_are_points_with_or_without_values(rng):
     x, y = rng.uniform(size=(5, 3)), np.array([1.0, np.nan, 2.0, np.inf, 3.0])
     pair, alone = read([(x, y), x])

@@ -35,7 +35,7 @@ def from_csv(path: Path, known: Sequence[str]) -> Table:
     A column called `value` or `y` holds values, to be minimized unless the new run maximizes; an
     empty one there is a failed evaluation, and where all are empty these are designs without
     values. All other columns are parameters. In what `to_frame` made, these are the columns before
-    the values.
+    the values, and where it has an error or constraints, empty values are failed evaluations.
 
     Args:
         path: the file.
@@ -80,7 +80,8 @@ def from_csv(path: Path, known: Sequence[str]) -> Table:
         cells = zip(lines[1:], columns[name], strict=True)
         return np.array([_value(cell, f"{path}, line {n}") for (n, _), cell in cells])
 
-    return _named(str(path), roles, columns, _of_feasible(roles, numbers))
+    has_error = roles.error is not None and any(columns[roles.error])
+    return _named(str(path), roles, columns, _of_feasible(roles, numbers, has_error))
 
 
 def from_frame(frame: Any, label: str, known: Sequence[str]) -> Table:
@@ -95,7 +96,8 @@ def from_frame(frame: Any, label: str, known: Sequence[str]) -> Table:
         known_only = [None if missing else cell for cell, missing in cells]
         return _values(known_only, f"{label}[{name!r}]")
 
-    return _named(label, roles, columns, _of_feasible(roles, numbers))
+    has_error = roles.error is not None and any(frame[roles.error].dropna())
+    return _named(label, roles, columns, _of_feasible(roles, numbers, has_error))
 
 
 def from_arrays(x: Any, y: Any, label: str) -> Table:
@@ -166,6 +168,7 @@ class _Roles(NamedTuple):
     parameters: list[str]
     values: str | None = None
     constraints: Sequence[str] = ()
+    error: str | None = None
 
 
 def _named(
@@ -193,35 +196,43 @@ def _named(
 def _roles(columns: list[str], known: Sequence[str], label: str) -> _Roles:
     """Return which column holds values, if any, and which hold parameters.
 
-    A table that `frames.to_frame` made has the parameters before the values, and constraints after
-    them.
+    A table that `frames.to_frame` made has the parameters before the values, and after them
+    constraints, then errors.
     """
     if "proposed_by" in columns:
         for name in ("evaluation.value", "value"):
             if name in columns:
                 i = columns.index(name)
-                after = itertools.takewhile(lambda c: not c.endswith("error"), columns[i + 1 :])
-                limits = [column for column in after if "constraint" in column]
-                return _Roles(columns[:i], name, limits)
+                after = columns[i + 1 :]
+                before = itertools.takewhile(lambda c: not c.endswith("error"), after)
+                error = next((c for c in after if c.endswith("error")), None)
+                limits = [column for column in before if "constraint" in column]
+                return _Roles(columns[:i], name, limits, error)
         if "failed" in columns and {"evaluation.value0", "value0"} & set(columns):
             raise ValueError(f"{label} has several objectives: expected a run with one")
     values = next((name for name in VALUES if name in columns and name not in known), None)
     return _Roles([name for name in columns if name != values], values)
 
 
-def _of_feasible(roles: _Roles, numbers: Callable[[str], np.ndarray]) -> np.ndarray | None:
-    """Return the values, NaN where a constraint is broken or not known; None where all are empty.
+def _of_feasible(
+    roles: _Roles, numbers: Callable[[str], np.ndarray], has_error: bool
+) -> np.ndarray | None:
+    """Return the values, NaN where a constraint is broken or not known; None for designs.
+
+    These are points without values, constraints and errors, as in `sources`.
 
     Args:
         roles: what the columns hold.
         numbers: function that returns the numbers of a column, NaN where it is empty.
+        has_error: whether the table says of any evaluation what went wrong.
     """
     if roles.values is None:
         return None
     values = numbers(roles.values)
     for name in roles.constraints:
         values = np.where(numbers(name) <= 0.0, values, np.nan)
-    return None if np.all(np.isnan(values)) and not roles.constraints else values
+    evaluated = has_error or roles.constraints or not np.all(np.isnan(values))
+    return values if evaluated else None
 
 
 def _values(given: Any, label: str) -> np.ndarray:
