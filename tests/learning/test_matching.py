@@ -166,6 +166,23 @@ def test_cells_of_a_table_have_the_kinds_of_the_new_run(tmp_path):
         family(path, MIXED)
 
 
+@pytest.mark.parametrize(
+    ("choices", "cells", "expected"),
+    [
+        ((8, 16, 32), ["8.0", "16", "3.2e1"], [8, 16, 32]),
+        ((0.1, 1e-05), ["1.00E-05", "0.10"], [1e-05, 0.1]),
+        ((8, "8.0", True), ["8.0", "8.00", "True", "1", "nan"], ["8.0", 8, True, "1", "nan"]),
+    ],
+)
+def test_choices_that_are_numbers_may_be_written_another_way(tmp_path, choices, cells, expected):
+    path = tmp_path / "old.csv"
+    path.write_text("".join(f"{line}\n" for line in ("c", *cells)))
+    found = family(path, {"c": Categorical(choices)})
+    assert [found.space.decode(unit)["c"] for unit in found.runs[0].x] == expected
+    new = [value for value in expected if value not in choices]
+    assert found.space.parameters["c"] == Categorical((*choices, *new))
+
+
 def test_kinds_of_a_table_alone_are_those_that_its_values_look_like(tmp_path):
     path = tmp_path / "old.csv"
     path.write_text("a,b,c\n1,left,true\n3.5,right,false\n")

@@ -110,13 +110,19 @@ def typed_value(name: str, cell: Any, leading: Parameter, source: str) -> Any:
 
 
 def _choice(cell: Any, leading: Categorical) -> Any:
-    """Return the choice that a cell stands for; the cell itself where it is a new one."""
+    """Return the choice that a cell stands for; the cell itself where it is a new one.
+
+    Text stands for the choice that is written so, or else for the number that it is: 8.0 for 8.
+    """
     equal = index_of(leading, cell)
     if equal is not None:
         return leading.choices[equal]
     if not isinstance(cell, str):
         return cell
-    return next((choice for choice in leading.choices if str(choice) == cell), cell)
+    written = [choice for choice in leading.choices if str(choice) == cell]
+    number = _number(cell)
+    equal_numbers = [c for c in leading.choices if _checks.is_number(c) and c == number]
+    return next(iter(written + equal_numbers), cell)
 
 
 def hull(
