@@ -5,12 +5,13 @@ import logging
 import pickle
 
 import numpy as np
+import pandas
 import pytest
 from tests.learning.made import MIXED, learn_cheaply, loss, saved, told
 from tests.test_damaged_files import changed, cut, flipped
 
 import infold
-from infold import Float, Learned, Optimizer, methods
+from infold import Categorical, Float, Learned, Optimizer, methods
 from infold.learning.lessons import Lessons
 
 BOX = [(0.0, 1.0)] * 4
@@ -238,6 +239,25 @@ def test_lessons_may_be_given_in_every_form(tmp_path):
         for form in forms
     }
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize("choices", [(None, "gini"), (None, 4, 8), (None, 0.5), (None, True)])
+def test_tables_teach_what_their_run_does_where_a_choice_is_none(tmp_path, choices):
+    space = {"x": (0.0, 1.0), "choice": Categorical(choices)}
+    run, path = told(space), tmp_path / "run.csv"
+    run.to_frame().to_csv(path, index=False)
+    forms = (run, run.to_frame(), path, pandas.read_csv(path))
+    assert len({infold.learn(form, space=space).to_text() for form in forms}) == 1
+
+
+def test_empty_cells_are_no_values_where_no_choice_is_none(tmp_path):
+    frame, path = pandas.DataFrame({"x": [0.1, 0.2], "n": [np.nan, 4.0]}), tmp_path / "run.csv"
+    frame.to_csv(path, index=False)
+    space = {"x": Categorical((None, 0.1, 0.2)), "n": Categorical((4, 8))}
+    with pytest.raises(ValueError, match=r"run.csv, line 2: n is empty: expected a value"):
+        infold.learn(path, space=space)
+    with pytest.raises(ValueError, match=r"row 0\[1\] = nan: expected finite numbers"):
+        infold.learn(frame, space=space)
 
 
 def test_designs_without_values_are_taken(rng):

@@ -52,6 +52,10 @@ def _are_truths(parameter: Parameter) -> bool:
     return isinstance(parameter, Bool)
 
 
+def may_be_none(parameter: Parameter) -> bool:
+    return isinstance(parameter, Categorical) and index_of(parameter, None) is not None
+
+
 def inferred(name: str, sources: Sequence[Source]) -> Parameter:
     """Return what the values of tables look like: numbers, truth values, or else choices."""
     cells = [point[name] for source in sources for point in source.points if name in point]

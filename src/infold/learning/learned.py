@@ -14,6 +14,7 @@ import numpy as np
 
 from infold import _checks, runfile
 from infold.learning import sources, views
+from infold.learning.kinds import may_be_none
 from infold.learning.lessons import Lessons, Progress
 from infold.learning.lessons import learn as learn_in_cube
 from infold.learning.matching import family_of
@@ -245,7 +246,9 @@ def learn(
     seed = _checks.at_least("seed", seed, 0)
     _checks.one_of("direction", direction, ("minimize", "maximize"))
     new = None if space is None else Space.of(space)
-    found = sources.read(earlier, known=() if new is None else list(new.parameters))
+    parameters = {} if new is None else new.parameters
+    optional = [name for name, parameter in parameters.items() if may_be_none(parameter)]
+    found = sources.read(earlier, known=list(parameters), optional=optional)
     alone = _only_lessons(found)
     if isinstance(alone, Learned):
         return alone

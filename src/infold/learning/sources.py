@@ -67,13 +67,16 @@ class Source:
         return np.where(feasible, losses, np.nan)
 
 
-def read(earlier: Any, *, known: Sequence[str] = ()) -> "list[Source | Learned | Lessons]":
+def read(
+    earlier: Any, *, known: Sequence[str] = (), optional: Sequence[str] = ()
+) -> "list[Source | Learned | Lessons]":
     """Return what `earlier` holds, in its order; files that a pattern matches by their names.
 
     Args:
         earlier: one source or a list of them.
         known: names of the parameters of the new run: a column of a table that is called like one
             holds that parameter, whatever else it could be.
+        optional: those of them that may be None, which an empty cell of a table stands for.
     """
     several = isinstance(earlier, list | tuple) and not (
         _is_pair(earlier) or _is_study_name(earlier) or _is_matrix(earlier)
@@ -84,12 +87,12 @@ def read(earlier: Any, *, known: Sequence[str] = ()) -> "list[Source | Learned |
     found: list[Source | Learned | Lessons] = []
     for i, item in enumerate(given):
         label = f"earlier[{i}]" if several else "earlier"
-        found.extend(_read_one(item, label, known))
+        found.extend(_read_one(item, label, known, optional))
     return found
 
 
 def _read_one(
-    item: Any, label: str, known: Sequence[str]
+    item: Any, label: str, known: Sequence[str], optional: Sequence[str]
 ) -> "Iterator[Source | Learned | Lessons]":
     from infold.learning.learned import Learned
     from infold.learning.lessons import Lessons
@@ -99,7 +102,7 @@ def _read_one(
         yield item
     elif isinstance(item, str | os.PathLike):
         for path in _paths(item, label):
-            yield _from_file(path, known)
+            yield _from_file(path, known, optional)
     elif isinstance(getattr(item, "optimizer", item), Optimizer):
         yield _from_optimizer(item, label)
     elif hasattr(item, "trials") and hasattr(item, "study_name"):
@@ -110,7 +113,7 @@ def _read_one(
         table = tables.from_arrays(item[0], item[1], label)
         yield _from_table(table, label)
     elif hasattr(item, "columns") and hasattr(item, "to_dict"):
-        yield _from_table(tables.from_frame(item, label, known), label)
+        yield _from_table(tables.from_frame(item, label, known, optional), label)
     elif hasattr(item, "__array__") or isinstance(item, Sequence):
         yield _from_table(tables.from_arrays(item, None, label), label)
     else:
@@ -158,10 +161,10 @@ def _paths(given: str | os.PathLike, label: str) -> list[Path]:
     return files
 
 
-def _from_file(path: Path, known: Sequence[str]) -> "Source | Learned":
+def _from_file(path: Path, known: Sequence[str], optional: Sequence[str]) -> "Source | Learned":
     check_plain(path)
     if path.suffix.lower() in (".csv", ".tsv"):
-        return _from_table(tables.from_csv(path, known), str(path))
+        return _from_table(tables.from_csv(path, known, optional), str(path))
     raw = path.read_bytes()
     if _is_lessons(raw):
         from infold.learning.learned import Learned

@@ -29,7 +29,7 @@ class Table(NamedTuple):
     """NaN where an evaluation failed; None for designs without values."""
 
 
-def from_csv(path: Path, known: Sequence[str]) -> Table:
+def from_csv(path: Path, known: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """Return a CSV file whose first line names the columns.
 
     A column called `value` or `y` holds values, to be minimized unless the new run maximizes; an
@@ -40,6 +40,7 @@ def from_csv(path: Path, known: Sequence[str]) -> Table:
     Args:
         path: the file.
         known: names of parameters of the new run.
+        optional: those of them that may be None, which an empty cell stands for.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -65,7 +66,7 @@ def from_csv(path: Path, known: Sequence[str]) -> Table:
     twice = [name for name in header if name and header.count(name) > 1]
     if twice:
         raise ValueError(f"{path} has two columns {twice[0]!r}: expected one")
-    columns = {
+    columns: dict[str, list] = {
         name: [row[i].strip() for _, row in lines[1:]]
         for i, name in enumerate(header)
         if name and not name.startswith("Unnamed:")  # an index that pandas wrote
@@ -73,7 +74,7 @@ def from_csv(path: Path, known: Sequence[str]) -> Table:
     roles = _roles(list(columns), known, str(path))
     for name in roles.parameters:
         for (number, _), cell in zip(lines[1:], columns[name], strict=True):
-            if not cell:
+            if not cell and name not in optional:
                 raise ValueError(f"{path}, line {number}: {name} is empty: expected a value")
 
     def numbers(name: str) -> np.ndarray:
@@ -81,23 +82,31 @@ def from_csv(path: Path, known: Sequence[str]) -> Table:
         return np.array([_value(cell, f"{path}, line {n}") for (n, _), cell in cells])
 
     has_error = roles.error is not None and any(columns[roles.error])
-    return _named(str(path), roles, columns, _of_feasible(roles, numbers, has_error))
+    values = _of_feasible(roles, numbers, has_error)
+    for name in set(optional).intersection(roles.parameters):
+        columns[name] = [cell or None for cell in columns[name]]
+    return _named(str(path), roles, columns, values)
 
 
-def from_frame(frame: Any, label: str, known: Sequence[str]) -> Table:
+def from_frame(frame: Any, label: str, known: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """Return a table of pandas; its columns as in `from_csv`."""
     if not all(isinstance(name, str) for name in frame.columns):
         return from_arrays(frame.to_numpy(), None, label)
     columns = {name: frame[name].tolist() for name in frame.columns}
     roles = _roles(list(columns), known, label)
 
-    def numbers(name: str) -> np.ndarray:
+    def with_none(name: str) -> list:
         cells = zip(columns[name], frame[name].isna(), strict=True)
-        known_only = [None if missing else cell for cell, missing in cells]
-        return _values(known_only, f"{label}[{name!r}]")
+        return [None if missing else cell for cell, missing in cells]
+
+    def numbers(name: str) -> np.ndarray:
+        return _values(with_none(name), f"{label}[{name!r}]")
 
     has_error = roles.error is not None and any(frame[roles.error].dropna())
-    return _named(label, roles, columns, _of_feasible(roles, numbers, has_error))
+    values = _of_feasible(roles, numbers, has_error)
+    for name in set(optional).intersection(roles.parameters):
+        columns[name] = with_none(name)
+    return _named(label, roles, columns, values)
 
 
 def from_arrays(x: Any, y: Any, label: str) -> Table:
