@@ -45,8 +45,14 @@ def test_earlier_points_follow_where_they_are_better_than_ordinary_ones() -> Non
 
 
 def test_earlier_points_wait_where_they_are_worse_than_ordinary_ones() -> None:
-    assert _first_points([2.0, 1.0, 0.0, 0.0, 0.0], _lessons()) == ["earlier", "", "", "", ""]
-    assert _first_points([np.nan, 1.0, 0.0, 0.0, 0.0], _lessons()) == ["earlier", "", "", "", ""]
+    for first in (2.0, np.nan):
+        said = _first_points([first, 1.0, 2.0, 0.0, 0.0, 0.0], _lessons())
+        assert said == ["earlier", "", "earlier", "", "", ""]
+
+
+def test_one_bad_point_does_not_speak_for_the_others() -> None:
+    said = _first_points([2.0, 1.0, 0.5, 0.4, 0.3], _lessons())
+    assert said == ["earlier", "", *["earlier"] * 3]
 
 
 def test_earlier_and_ordinary_points_take_turns_where_they_are_as_good() -> None:

@@ -7,6 +7,7 @@ from infold.record import History
 
 _MOST = 9  # points of earlier runs: one of a usual design is left for another
 _UNTRIED = 2  # of them that are evaluated at once before anything is known of their worth
+_JUDGED = 2  # of them that have a value before they may wait: the first may be bad luck
 _NO_WORSE = 0.5  # share of pairs in which they are better, below which they wait
 
 
@@ -15,7 +16,7 @@ def earlier_points(history: History, q: int, seed: int) -> list[np.ndarray]:
 
     The first of them comes before an ordinary point of the design. While one of them is the best
     point others follow. Where they are about as good as ordinary ones the two take turns, and where
-    they are worse they wait.
+    they are worse they wait, once two are known.
     """
     lessons = history.lessons
     rows, untried = tried.tried_and_untried(history, seed)
@@ -25,7 +26,9 @@ def earlier_points(history: History, q: int, seed: int) -> list[np.ndarray]:
     if not rows:
         return untried[: min(q, _UNTRIED)]
     earlier, others = tried.values_of_both(history, rows)
-    if not tried.share_better(earlier, others) >= _NO_WORSE:
+    if not len(earlier) or not len(others):
+        return []
+    if len(earlier) >= _JUDGED and tried.share_better(earlier, others) < _NO_WORSE:
         return []
     ahead = np.min(earlier) < np.min(others)
     in_turn = 2 * len(rows) <= len(history.everywhere)
