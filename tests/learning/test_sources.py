@@ -225,6 +225,38 @@ def test_tables_of_pandas_hold_designs_and_values():
 
 
 @pytest.mark.parametrize(
+    ("header", "known", "free", "meant"),
+    [
+        ("a,b,loss,note", ["a", "b"], "value or y", "loss"),
+        ("a,mse,seconds,note", ["a", "c"], "value or y", "mse or seconds"),
+        ("a,y,loss,note", ["a", "y"], "value", "loss"),
+        ("a,b,Loss,note", [], "value or y", "Loss"),
+        ("a,b,loss,note", ["a", "b", "loss"], "", ""),
+        ("a,b,value,note", ["a"], "", ""),
+        ("a,b,seconds,note", [], "", ""),
+        ("a,b,c,result", [], "", ""),
+    ],
+)
+def test_values_under_another_name_are_asked_about(tmp_path, caplog, header, known, free, meant):
+    path = tmp_path / "old.csv"
+    path.write_text(f"{header}\n0.1,1,1.5,low\n0.2,3,2.5,high\n")
+    for label, table in (("earlier", pandas.read_csv(path)), (str(path), path)):
+        caplog.clear()
+        read(table, known=known)
+        expected = f"{label} has no column {free}, so its rows are taken for designs without values"
+        asked = f"If {meant} holds their values, rename it to value"
+        assert caplog.messages == ([f"{expected}. {asked}"] if meant else [])
+
+
+def test_values_under_another_name_are_asked_about_where_some_are_empty(tmp_path, caplog):
+    path = tmp_path / "old.csv"
+    path.write_text("a,loss\n0.1,1.5\n0.2,\n")
+    with pytest.raises(ValueError, match="line 3: loss is empty"):
+        infold.learn(path, space={"a": (0.0, 1.0)})
+    assert "If loss holds their values" in caplog.text
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "is empty"),

@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from infold.space.space import as_points
 
 VALUES = ("value", "y")
 """Columns that hold values, the first of them that a table has."""
+_USUAL = ("loss", "objective", "score", "target", "cost", "error_rate", "fitness", "result")
+"""Names under which values are often kept, and parameters seldom."""
+_log = logging.getLogger(__name__)
 
 
 class Table(NamedTuple):
@@ -72,6 +76,7 @@ def from_csv(path: Path, known: Sequence[str], optional: Sequence[str] = ()) -> 
         if name and not name.startswith("Unnamed:")  # an index that pandas wrote
     }
     roles = _roles(list(columns), known, str(path))
+    _warn_of_values(str(path), roles, columns, known)
     for name in roles.parameters:
         for (number, _), cell in zip(lines[1:], columns[name], strict=True):
             if not cell and name not in optional:
@@ -94,6 +99,7 @@ def from_frame(frame: Any, label: str, known: Sequence[str], optional: Sequence[
         return from_arrays(frame.to_numpy(), None, label)
     columns = {name: frame[name].tolist() for name in frame.columns}
     roles = _roles(list(columns), known, label)
+    _warn_of_values(label, roles, columns, known)
 
     def with_none(name: str) -> list:
         cells = zip(columns[name], frame[name].isna(), strict=True)
@@ -221,6 +227,40 @@ def _roles(columns: list[str], known: Sequence[str], label: str) -> _Roles:
             raise ValueError(f"{label} has several objectives: expected a run with one")
     values = next((name for name in VALUES if name in columns and name not in known), None)
     return _Roles([name for name in columns if name != values], values)
+
+
+def _warn_of_values(
+    label: str, roles: _Roles, columns: Mapping[str, list], known: Sequence[str]
+) -> None:
+    """Say in the log which columns may hold the values that a table seems to lack.
+
+    These are numbers that are no parameter of the new run, or where its parameters are not known,
+    numbers under a usual name.
+    """
+    free = [name for name in VALUES if name not in known]
+    if roles.values is not None or not free:
+        return
+    others = [
+        name
+        for name in roles.parameters
+        if (name not in known if known else name.lower() in _USUAL) and _are_numbers(columns[name])
+    ]
+    if others:
+        _log.warning(
+            "%s has no column %s, so its rows are taken for designs without values. "
+            "If %s holds their values, rename it to %s",
+            label,
+            " or ".join(free),
+            " or ".join(others),
+            free[0],
+        )
+
+
+def _are_numbers(cells: Sequence[Any]) -> bool:
+    """Tell whether a column has numbers, and nothing else but empty cells."""
+    texts = [str(cell) for cell in cells if cell is not None]
+    filled = [text for text in texts if text]
+    return bool(filled) and all(_number(text) is not None for text in filled)
 
 
 def _of_feasible(
