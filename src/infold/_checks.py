@@ -112,6 +112,17 @@ def path_of(name: str, value: Any) -> Path:
     return Path(text)
 
 
+def existing_storage(storage: Any) -> None:
+    """Raise ValueError where an Optuna storage is a missing file, which Optuna would make."""
+    beginning = "sqlite:///"
+    if not isinstance(storage, str) or not storage.startswith(beginning):
+        return
+    path = storage.removeprefix(beginning).partition("?")[0]
+    is_file = path and not path.startswith((":memory:", "file:"))
+    if is_file and not Path(path).exists():
+        raise ValueError(f"{shown(storage)}: there is no such file")
+
+
 def is_number(value: object) -> bool:
     """Return whether `value` is a real number, which truth values are not."""
     return isinstance(value, numbers.Real) and not _is_truth(value)

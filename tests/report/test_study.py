@@ -56,6 +56,14 @@ def test_a_study_of_a_storage_has_a_page(tmp_path):
     assert "has no study 'nothing'" in missing.output
 
 
+def test_a_missing_database_is_not_made(tmp_path):
+    url, out = f"sqlite:///{tmp_path}/typo.db", tmp_path / "report.html"
+    missing = CliRunner().invoke(app, ["report", "--optuna", url, "tuning", "-o", str(out)])
+    assert missing.exit_code == 2
+    assert "there is no such file" in missing.output
+    assert not list(tmp_path.iterdir())
+
+
 def constrained_study(directions: list[str], **where) -> optuna.Study:
 
     def objective(trial: optuna.Trial) -> list[float]:

@@ -266,12 +266,7 @@ def _load_study(storage: Any, name: str) -> Any:
             "a study of a storage needs Optuna: pip install 'infold[optuna]'"
         ) from error
 
-    beginning = "sqlite:///"
-    if isinstance(storage, str) and storage.startswith(beginning):
-        path = storage.removeprefix(beginning).partition("?")[0]
-        is_file = path and not path.startswith((":memory:", "file:"))
-        if is_file and not Path(path).exists():  # which Optuna would make
-            raise ValueError(f"{_checks.shown(storage)}: there is no such file")
+    _checks.existing_storage(storage)
     try:
         return optuna.load_study(study_name=name, storage=storage)
     except KeyError as error:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from infold import methods
+from infold import _checks, methods
 from infold.objectives import values_of
 from infold.optimizer import Optimizer
 from infold.record import Evaluation
@@ -28,6 +28,7 @@ def load_subject(url: str, name: str, *, method: str | None = None) -> Subject:
         raise ImportError("--optuna needs optuna: pip install 'infold[optuna]'") from error
     from sqlalchemy.exc import SQLAlchemyError
 
+    _checks.existing_storage(url)
     try:
         study = optuna.load_study(study_name=name, storage=url)
     except KeyError as error:
