@@ -39,6 +39,18 @@ def test_every_figure_can_be_drawn_into_given_axes():
     plt.gcf().canvas.draw()
 
 
+def test_slices_along_categories_show_their_names_and_the_best_point():
+    drawn = plot.slices(told(14, space=mixed()))
+    plt.gcf().canvas.draw()
+    axes = {ax.get_xlabel(): ax for ax in drawn}
+    assert [label.get_text() for label in axes["kind"].get_xticklabels()] == ["a", "None"]
+    assert axes["rate"].get_xscale() == "log"
+    assert axes["layers"].get_xscale() == "linear"
+    *others, dot = axes["kind"].get_lines()
+    assert dot.get_color() == plot.drawing.WARM
+    assert all(dot.get_zorder() > line.get_zorder() for line in others)
+
+
 def test_the_feature_space_is_drawn():
     subject = with_features()
     for layer in ("mean", "deviation", "acquisition"):

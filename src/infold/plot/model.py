@@ -44,8 +44,9 @@ def slices(run: Any, *, n_parameters: int = 6, columns: int = 3, objective: int 
             ax.plot(levels, each.mean, color=ACCENT)
         else:
             ax.errorbar(levels, each.mean, each.high - each.mean, fmt="o", color=ACCENT)
-        ax.plot([at], [each.value], "o", color=WARM)
-        ax.set_xscale("log" if each.log else ax.get_xscale())
+        ax.plot([at], [each.value], "o", color=WARM, zorder=3)
+        if each.log:
+            ax.set_xscale("log")
         ax.set_xlabel(plain_text(each.name))
     return grid.ravel()[: len(found)]
 
