@@ -5,7 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 from tests.report.runs import told
+from typer.testing import CliRunner
 
+from infold.cli import app
 from infold.report.watching import Watcher, server
 
 
@@ -61,3 +63,19 @@ def test_other_names_and_places_are_refused(tmp_path):
                 get(target, **headers)
             assert refused.value.code == status
             refused.value.close()
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "99999999"])
+def test_ports_out_of_range_are_refused(tmp_path, port):
+    done = CliRunner().invoke(app, ["watch", str(tmp_path / "run.json"), "--port", port])
+    assert done.exit_code == 2
+    assert done.output == f"port = {port}: expected a number from 0 to 65535\n"
+
+
+def test_a_port_in_use_is_named(tmp_path):
+    path = tmp_path / "run.json"
+    with served(path) as url:
+        port = url.rstrip("/").rpartition(":")[2]
+        done = CliRunner().invoke(app, ["watch", str(path), "--port", port])
+    assert done.exit_code == 2
+    assert f"port {port}: Address already in use; --port 0 finds a free one" in done.output

@@ -10,6 +10,7 @@ from infold.report.page import page
 from infold.report.subject import subject_of
 
 _ADDRESS = "127.0.0.1"
+_LAST_PORT = 65535
 _WAITING = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="2">'
     "<title>infold watch</title><p>{}</p>"
@@ -55,6 +56,8 @@ class Watcher:
 
 def server(watcher: Watcher, port: int) -> ThreadingHTTPServer:
     """Return a server of the page on 127.0.0.1; a free port is found where `port` is 0."""
+    if not 0 <= port <= _LAST_PORT:
+        raise ValueError(f"port = {port}: expected a number from 0 to {_LAST_PORT}")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -82,4 +85,8 @@ def server(watcher: Watcher, port: int) -> ThreadingHTTPServer:
         def log_message(self, format: str, *args: Any) -> None:
             """Say nothing: the page asks every two seconds."""
 
-    return ThreadingHTTPServer((_ADDRESS, port), Handler)
+    try:
+        return ThreadingHTTPServer((_ADDRESS, port), Handler)
+    except OSError as error:
+        reason = f"{error.strerror or error}; --port 0 finds a free one"
+        raise OSError(f"port {port}: {reason}") from error
