@@ -57,6 +57,16 @@ def test_pending_points_survive_saving(tmp_path):
     np.testing.assert_array_equal(loaded.ask(), optimizer.ask())
 
 
+def test_choices_may_be_tuples_beside_other_parameters():
+    space = [Categorical([("a", "b"), ("b", "a")]), Bool(), (0.0, 1.0)]
+    optimizer = Optimizer(space, method="random", seed=0)
+    x, other = optimizer.ask(2)
+    optimizer.tell(x, 1.0)
+    optimizer.forget(other)
+    assert optimizer.points == [x]
+    assert optimizer.pending == []
+
+
 def test_points_never_asked_for_and_repeated_points_are_welcome():
     optimizer = Optimizer(BOUNDS, method=Chained(), n_initial=3, seed=0)
     for _ in range(4):

@@ -46,7 +46,8 @@ def within_limits(x: Any, space: "Space") -> Any:
             name: _limited(value, parameters[name]) if name in parameters else value
             for name, value in x.items()
         }
-    if isinstance(x, Sequence | np.ndarray) and not isinstance(x, str) and np.ndim(x) > 0:
+    is_list = isinstance(x, Sequence) and not isinstance(x, str)
+    if is_list or (isinstance(x, np.ndarray) and x.ndim > 0):
         if len(x) == len(parameters):
             return [_limited(value, p) for value, p in zip(x, parameters.values(), strict=True)]
         return x
