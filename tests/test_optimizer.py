@@ -57,6 +57,40 @@ def test_pending_points_survive_saving(tmp_path):
     np.testing.assert_array_equal(loaded.ask(), optimizer.ask())
 
 
+@pytest.mark.parametrize(
+    "space",
+    [
+        [(0.0, 1.0)],
+        [(0.0, 1.0)] * 3,
+        [(0.0, 1.0), Int(0, 9), Categorical(["a", "b"])],
+        [Categorical([("a", "b"), ("b", "a")]), Bool()],
+        {"rate": (0.0, 1.0), "kind": Categorical(["a", None])},
+        {"only": Bool(), "always": (2.0, 2.0)},
+    ],
+    ids=repr,
+)
+def test_a_batch_is_told_one_by_one(space):
+    optimizer = Optimizer(space, method="random", direction=["minimize"] * 2, seed=0)
+    single = Optimizer(space, method="random", seed=0)
+    for batch in (optimizer.ask(3), tuple(optimizer.ask(2))):
+        for run, y in ((single, range(len(batch))), (single, 1.0), (optimizer, [1.0, 2.0])):
+            with pytest.raises(ValueError, match="tell the points of a batch one by one"):
+                run.tell(batch, y)
+        for x in batch:
+            single.tell(x, 1.0)
+            single.tell(list(x.values()) if isinstance(x, dict) else list(x), 1.0)
+    assert len(single) == 10
+
+
+def test_points_whose_values_are_tuples_or_arrays_are_no_batches():
+    pairs = [("a", "b"), ("b", "a")]
+    optimizer = Optimizer([Categorical(pairs)] * 2, method="random", seed=0)
+    optimizer.tell(pairs, 1.0)
+    optimizer = Optimizer([(0.0, 1.0)] * 2, method="random", seed=0)
+    optimizer.tell([np.array(0.5), np.array(0.25)], 1.0)
+    np.testing.assert_array_equal(optimizer.points, [[0.5, 0.25]])
+
+
 def test_choices_may_be_tuples_beside_other_parameters():
     space = [Categorical([("a", "b"), ("b", "a")]), Bool(), (0.0, 1.0)]
     optimizer = Optimizer(space, method="random", seed=0)

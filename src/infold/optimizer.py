@@ -244,6 +244,10 @@ class Optimizer(RunView):
             seconds: how long the evaluation took.
             error: what went wrong, in words.
         """
+        if pairing.is_batch(x, self.space):
+            raise ValueError(
+                f"x = {_checks.shown(x)}: expected one point: tell the points of a batch one by one"
+            )
         if isinstance(y, Outcome):
             outcome = checked(y, self.n_objectives)
             y, error = outcome.value, outcome.error if error is None else error

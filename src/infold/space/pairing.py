@@ -54,6 +54,24 @@ def within_limits(x: Any, space: "Space") -> Any:
     return _limited(x, next(iter(parameters.values()))) if len(parameters) == 1 else x
 
 
+def is_batch(x: Any, space: "Space") -> bool:
+    """Return whether x is no point, but a list of points, as `ask(n)` returns them."""
+    if not isinstance(x, list | tuple) or not x:
+        return False
+    # Most points are lists of numbers and text: they are not looked at twice.
+    if not all(isinstance(each, Mapping | list | tuple | np.ndarray) for each in x):
+        return False
+    return not _is_point(x, space) and all(_is_point(each, space) for each in x)
+
+
+def _is_point(x: Any, space: "Space") -> bool:
+    try:
+        space.normalize(within_limits(x, space))
+    except Exception:  # x may be anything
+        return False
+    return True
+
+
 def _limited(value: Any, parameter: Any) -> Any:
     if parameter.kind != "float" or not isinstance(value, float | np.floating):
         return value
