@@ -73,6 +73,20 @@ def test_leave_one_out_predicts_what_it_was_not_shown(method):
     assert found.log_score == pytest.approx(np.nanmean(found.log_density))
 
 
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_values_that_the_model_takes_for_lower_ones_are_not_scored(direction):
+    """A penalty counts as a limit far above the others, which says nothing of the penalty."""
+    sign = 1.0 if direction == "minimize" else -1.0
+    optimizer = Optimizer([(0, 1)] * 2, method="full_space", seed=0, direction=direction)
+    for i, x in enumerate(np.random.default_rng(0).uniform(size=(20, 2))):
+        optimizer.tell(x, sign * (1e6 if i in (3, 11) else float(np.sum(x))))
+    found = optimizer.model().leave_one_out()
+    for column in (found.mean, found.deviation, found.log_density):
+        assert np.flatnonzero(np.isnan(column)).tolist() == [3, 11]
+    assert np.isfinite(found.log_score)
+
+
+
 def test_the_log_score_is_that_of_the_density_in_the_users_units():
     """Without a transform of the values that is scipy's; a good model beats a guess."""
     optimizer = Optimizer(SPACE, method=plain_full_space(), seed=0)

@@ -16,6 +16,7 @@ from infold.space.space import as_points
 
 _N_POINTS = 64  # evaluations, the best first, around which relevance is measured
 _N_LEVELS = 9  # values that a parameter takes there
+_LOWERED = 1e-6  # of the range of values: less is rounding
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class LeaveOneOut:
     mean: Float[np.ndarray, " n"]
     """Predictions in the order of the evaluations.
 
-    NaN for those that failed, and for those that the model was not fitted to.
+    NaN for those that failed, for those that the model was not fitted to, and for those with values
+    so high that it takes them for lower ones.
     """
     deviation: Float[np.ndarray, " n"]
     """Their standard deviations, noise included."""
@@ -127,10 +129,13 @@ class ModelView:
         density = log_densities(self.fitted)
         fitted = self.fitted.history
         rows = np.arange(len(fitted.y)) if fitted.rows is None else fitted.rows
+        seen = self.fitted.outputs.invert(self.fitted.targets)
+        lowered = fitted.imputed - seen > _LOWERED * np.ptp(seen)
+        told = fitted.succeeded & ~lowered
 
         def of_all(values: np.ndarray) -> np.ndarray:
             everywhere = np.full(len(self._history.y), np.nan)
-            everywhere[rows] = np.where(fitted.succeeded, values, np.nan)
+            everywhere[rows] = np.where(told, values, np.nan)
             return everywhere
 
         return LeaveOneOut(of_all(centre), of_all(deviation), of_all(density))
