@@ -86,7 +86,6 @@ def test_values_that_the_model_takes_for_lower_ones_are_not_scored(direction):
     assert np.isfinite(found.log_score)
 
 
-
 def test_the_log_score_is_that_of_the_density_in_the_users_units():
     """Without a transform of the values that is scipy's; a good model beats a guess."""
     optimizer = Optimizer(SPACE, method=plain_full_space(), seed=0)
