@@ -64,6 +64,21 @@ def test_a_missing_database_is_not_made(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.filterwarnings("ignore:Choices for a categorical")
+def test_choices_that_only_optuna_tells_apart_are_shown_by_their_numbers():
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(0))
+    study.optimize(
+        lambda trial: (
+            trial.suggest_float("x", 0.0, 1.0)
+            + len(trial.suggest_categorical("layers", [[64], [64, 64]]))
+        ),
+        n_trials=6,
+    )
+    shown = [e.point["layers"] for e in subject_of_study(study).evaluations]
+    names = {1: "0: [64]", 2: "1: [64, 64]"}
+    assert shown == [names[len(trial.params["layers"])] for trial in study.trials]
+
+
 def constrained_study(directions: list[str], **where) -> optuna.Study:
 
     def objective(trial: optuna.Trial) -> list[float]:

@@ -111,11 +111,11 @@ class TrustRegion:
     def side(self, history: History) -> float:
         """Return the side of the region, from successes and failures so far.
 
-        Points that somebody else chose, such as those of an initial design, are neither. Nor are
-        those that were chosen, as one of many at once, before the last change was known: of a batch
-        without a better value several count, but they halve the region once. Where points of
-        earlier runs carry over, the best of them is nearer to an optimum than that of a usual
-        design.
+        Points that somebody else chose, such as those of an initial design, are neither, nor are
+        random ones in place of a model. Nor are those that were chosen, as one of many at once,
+        before the last change was known: of a batch without a better value several count, but they
+        halve the region once. Where points of earlier runs carry over, the best of them is nearer
+        to an optimum than that of a usual design.
         """
         first = self.first_side * (_NEARER if carry_over(history) else 1.0)
         side = first

@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from optuna.distributions import BaseDistribution
 
+from infold.history import History
 from infold.integrations._optuna_trials import Coding, can_model, user_parameter
 from infold.learning.kinds import NothingShared
 from infold.learning.learned import Learned, NothingToLearn, learn
 from infold.learning.lessons import Lessons
+from infold.methods import RandomSearch
 from infold.space import Space
 
 _log = logging.getLogger(__name__)
@@ -45,3 +48,18 @@ def lessons_about(learned: Learned, coding: Coding) -> Lessons | None:
     except NothingShared:
         return None
     return None if lessons.empty else lessons
+
+
+def first_point(
+    lessons: Lessons, coding: Coding, design: RandomSearch, seed: int
+) -> dict[str, Any] | None:
+    """Return the point that a design with lessons begins with; None where they know none."""
+    if not len(lessons.points):
+        return None
+    space = coding.space
+    empty = History(
+        np.empty((0, space.dimension)), np.empty(0), rounding=space.rounding, lessons=lessons
+    )
+    point = space.decode(design.suggest(empty, 1, (seed, 0)).x[0])
+    assert isinstance(point, dict)
+    return coding.params(point)

@@ -36,7 +36,7 @@ def keep_weights(study: Study, trial: FrozenTrial, weights: Iterable[float]) -> 
 
 
 def keep_forecasts(study: Study, trial: FrozenTrial, forecasts: Mapping[str, Any]) -> None:
-    """Keep what models said of a trial before it ran: later suggestions compare them by it."""
+    """Keep what models said of a trial before it ran, by which they are compared later."""
     study._storage.set_trial_system_attr(trial._trial_id, _FORECASTS, dict(forecasts))
 
 

@@ -123,8 +123,12 @@ def user_parameter(distribution: Any) -> Parameter:
     return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
 
 
-def user_value(distribution: Any, value: Any) -> Any:
-    """Return a value of the distribution as `user_parameter` has it."""
+def user_params(trial: FrozenTrial) -> dict[str, Any]:
+    """Return the parameters of a trial, with values as `user_parameter` has them."""
+    return {name: _user_value(trial.distributions[name], v) for name, v in trial.params.items()}
+
+
+def _user_value(distribution: Any, value: Any) -> Any:
     if hasattr(distribution, "choices") and not _usable(Categorical(tuple(distribution.choices))):
         return _names(distribution)[int(distribution.to_internal_repr(value))]
     return value

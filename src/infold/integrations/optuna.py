@@ -34,7 +34,7 @@ except ImportError as error:
     ) from error
 
 from infold.integrations import _optuna_private as private
-from infold.integrations._optuna_earlier import learn_from, lessons_about
+from infold.integrations._optuna_earlier import first_point, learn_from, lessons_about
 from infold.integrations._optuna_trials import (
     Coding,
     Groups,
@@ -203,15 +203,9 @@ class InfoldSampler(BaseSampler):
     def _first_of_lessons(self, coding: Coding) -> dict[str, Any] | None:
         """Return the point that earlier runs would begin with; None where they know none."""
         lessons = self._lessons(coding)
-        if lessons is None or not len(lessons.points) or self._design is None:
+        if lessons is None or self._design is None:
             return None
-        space = coding.space
-        empty = History(
-            np.empty((0, space.dimension)), np.empty(0), rounding=space.rounding, lessons=lessons
-        )
-        point = space.decode(self._design.suggest(empty, 1, (self._first_seed, 0)).x[0])
-        assert isinstance(point, dict)
-        return coding.params(point)
+        return first_point(lessons, coding, self._design, self._first_seed)
 
     def _lessons(self, coding: Coding) -> Lessons | None:
         """Return what earlier runs teach about these parameters; None where that is nothing."""

@@ -304,13 +304,7 @@ def _from_study(study: Any) -> Source:
         name=name,
         named=True,
         parameters=parameters,
-        points=[
-            {
-                name: optuna_trials.user_value(trial.distributions[name], value)
-                for name, value in trial.params.items()
-            }
-            for trial in trials
-        ],
+        points=[optuna_trials.user_params(trial) for trial in trials],
         values=sign * optuna_trials.losses(trials, sign) if trials else np.empty(0),
         direction=direction,
         constraints=[tuple(row) for row in constraints.tolist()] if constraints.size else (),

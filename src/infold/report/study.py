@@ -99,7 +99,10 @@ def _evaluation(
     n_objectives: int,
     constraints: tuple[float, ...],
 ) -> Evaluation:
-    point = space.normalize({name: trial.params[name] for name in space.parameters})
+    from infold.integrations._optuna_trials import user_params
+
+    params = user_params(trial)
+    point = space.normalize({name: params[name] for name in space.parameters})
     state = trial.state.name.lower()
     complete = state == "complete"
     values = values_of(trial.values if complete else None, n_objectives)
