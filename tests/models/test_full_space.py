@@ -1,8 +1,10 @@
-"""What the full-space GP can be told: how noisy values are, and that inputs are near each other."""
+"""What the full-space GP can be told: noise, how near inputs are, how alike they matter."""
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from infold.models import regression
 from infold.models.full_space import FullSpaceGP
 from infold.record import History, Rounding
 
@@ -86,3 +88,71 @@ def test_other_data_are_trained_on_from_a_fresh_start_too(rng):
     after = model.fit(History(x, 1e-3 * bowl(x)), (0, 0), noisy.state)
     fresh = model.fit(History(x, 1e-3 * bowl(x)), (0, 0), {})
     assert after.trained.log_likelihood > fresh.trained.log_likelihood - 1.0
+
+
+def test_lengthscales_that_are_drawn_together_have_a_normal_prior_about_their_mean():
+    """Beside the likelihood, the density of logarithms about their mean, and of that mean."""
+    gp = FullSpaceGP(spread=0.3).gp
+    x = np.random.default_rng(0).uniform(size=(12, 4))
+    spread = np.append(np.full(4, 0.3), 1.5)
+    wide, drawn = (regression.make_data(x, bowl(x), spread=s) for s in (None, spread))
+
+    def log_prior(flat):
+        """Return the prior as it is in `infer`: what is left without that of wide ones."""
+        of_wide = stats.lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2) + np.log(4) / 2))
+        likelihood = regression.infer(gp, flat, wide)[0] - of_wide.logpdf(np.exp(flat[:4])).sum()
+        return float(regression.infer(gp, flat, drawn)[0] - likelihood)
+
+    def expected(logs):
+        mean = np.mean(logs)
+        return stats.norm(mean, 0.3).logpdf(logs).sum() + stats.norm(0.0, 1.5).logpdf(mean)
+
+    one = np.array([0.1, -0.2, 0.4, 0.0, -5.0])
+    other = np.array([1.0, 0.7, 0.9, 1.3, -5.0])
+    difference = log_prior(one) - log_prior(other)
+    assert difference == pytest.approx(expected(one[:4]) - expected(other[:4]), abs=1e-8)
+
+
+def _matters_in_part(x):
+    return np.sum((x[:, :3] - 0.4) ** 2, axis=1)
+
+
+def test_the_smaller_the_spread_the_more_alike_are_lengthscales(rng):
+    x = rng.uniform(size=(60, 12))
+    history = History(x, _matters_in_part(x))
+    deviations = []
+    for spread in (0.1, 0.6, None):
+        fitted = FullSpaceGP(spread=spread).fit(history, (0, 0), {})
+        deviations.append(np.std(np.log(fitted.surface.lengthscale)))
+    assert deviations[0] < 0.3
+    assert deviations[0] < 0.5 * deviations[1] < 0.5 * deviations[2]
+
+
+def test_lengthscales_drawn_together_predict_better_from_few_evaluations(rng):
+    """Where all inputs matter about alike, as many free lengthscales explain chance."""
+    gains = []
+    for seed in range(5):
+        draw = np.random.default_rng(seed)
+        x, new = draw.uniform(size=(40, 20)), draw.uniform(size=(200, 20))
+        errors = []
+        for spread in (None, 0.15):
+            model = FullSpaceGP(spread=spread, noise_prior=(-9.0, 2.0))
+            fitted = model.fit(History(x, bowl(x)), (0, 0), {})
+            mean = fitted.outputs.invert(fitted.predict(new)[0])
+            errors.append(np.sqrt(np.mean((mean - bowl(new)) ** 2)))
+        gains.append(errors[0] / errors[1])
+    assert np.median(gains) > 1.1
+
+
+def test_pending_points_leave_the_prior_as_it_is(rng):
+    """The same program, with the same prior, conditions and trains."""
+    x = rng.uniform(size=(30, 5))
+    fitted = FullSpaceGP(spread=0.3).fit(History(x, bowl(x)), (0, 0), {})
+    pending = fitted.condition(History(x, bowl(x), pending=rng.uniform(size=(2, 5))))
+    np.testing.assert_array_equal(pending.posterior.data.spread, fitted.posterior.data.spread)
+
+
+@pytest.mark.parametrize("spread", [0.0, -1.0, np.nan])
+def test_spread_must_be_a_deviation(spread):
+    with pytest.raises(ValueError, match="spread = "):
+        FullSpaceGP(spread=spread)

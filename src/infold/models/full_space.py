@@ -48,6 +48,10 @@ class FullSpaceGP:
     """Measure lengthscales by how far the inputs reach from the best one, not by the cube."""
     retrain: bool = False
     """Train from a fresh start too where the data are others than the last time."""
+    spread: float | None = None
+    """Deviation of log lengthscales from their mean, by a prior that draws them together, which
+    takes the place of a wide one on each of them. Where evaluations are few, so many free numbers
+    explain chance. None: the wide one."""
     noise: float | None = None
     """Variance of the noise of an evaluation where it is known, 0 for none; learned when None."""
 
@@ -55,6 +59,8 @@ class FullSpaceGP:
         _checks.at_least("warm_training_iterations", self.warm_training_iterations, 1)
         if self.noise is not None:
             _checks.variance_of("noise", self.noise)
+        if self.spread is not None and not self.spread > 0.0:
+            raise ValueError(f"spread = {self.spread}: expected a deviation above 0, or None")
 
     @property
     def gp(self) -> Regression:
@@ -74,8 +80,9 @@ class FullSpaceGP:
         outputs = PowerTransform.of(values) if self.transform else Standardization.of(values)
         y = outputs.apply(values)
         size = padding.bucket_size(len(y) + len(history.pending))
+        extent, spread = self._lengthscales(history)
         data = regression.make_data(
-            history.x, y, size, extent=self._extent(history), noise_prior=self.noise_prior
+            history.x, y, size, extent=extent, noise_prior=self.noise_prior, spread=spread
         )
         data = jax.device_put(data)
         trained = regression.fit(
@@ -99,6 +106,16 @@ class FullSpaceGP:
             posterior=trained.posterior,
             smooths=self.smooths,
         )
+
+    def _lengthscales(self, history: History) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return the unit of lengthscales, and how far they may be from it where that is limited."""
+        extent = self._extent(history)
+        if self.spread is None:
+            return extent, None
+        dimension = history.dimension
+        usual = regression.usual_lengthscale(dimension)
+        spread = np.append(np.full(dimension, self.spread), _ALL)
+        return np.full(dimension, usual) if extent is None else usual * extent, spread
 
     def _extent(self, history: History) -> np.ndarray | None:
         """Return how far the inputs reach from the best one; discrete ones as far as they can."""
@@ -172,7 +189,12 @@ class FittedGP(FittedByLikelihood):
     def _infer(self, x: np.ndarray, y: np.ndarray, size: int) -> RegressionPosterior:
         before = self.trained.posterior.data
         data = regression.make_data(
-            x, y, size, extent=before.extent, noise_prior=before.noise_prior
+            x,
+            y,
+            size,
+            extent=before.extent,
+            noise_prior=before.noise_prior,
+            spread=before.spread,
         )
         return regression.evaluate(self.gp, self.trained.flat, data)[2]
 
@@ -195,6 +217,7 @@ _predict_with_gradients = jax.jit(regression.predict_with_gradients, static_argn
 
 
 _LEAST_EXTENT = 1e-6
+_ALL = 1.5  # deviation of the mean of log lengthscales, where a prior draws them together
 _OTHER = 1.3  # factor between the numbers, or the deviations, of data that are others than before
 
 

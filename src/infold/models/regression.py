@@ -170,15 +170,18 @@ def evaluate(
     return differentiate(lambda flat: infer(settings, flat, data), flat)
 
 
+def usual_lengthscale(dimension: int) -> float:
+    """Return the mode of the prior on lengthscales of so many inputs, in units of `extent`."""
+    return math.exp(_LENGTHSCALE_LOCATION - _LENGTHSCALE_SCALE**2) * math.sqrt(dimension)
+
+
 def initial_params(settings: Regression, data: RegressionData) -> np.ndarray:
     """Return where training starts: the modes of the priors, or half the diagonal of the cube."""
     dimension = data.x.shape[1]
     log_lengthscale = 0.5 * math.log(dimension) - math.log(2.0)
     log_noise = math.log(1e-2)
     if settings.scaled_priors:
-        log_lengthscale = _LENGTHSCALE_LOCATION + 0.5 * math.log(dimension) - _LENGTHSCALE_SCALE**2
-        if data.spread is not None:
-            log_lengthscale = 0.0
+        log_lengthscale = 0.0 if data.spread is not None else math.log(usual_lengthscale(dimension))
         location, scale = np.asarray(data.noise_prior)
         log_noise = location - scale**2
     return np.append(
