@@ -108,7 +108,7 @@ class FullSpaceGP:
         )
 
     def _lengthscales(self, history: History) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Return the unit of lengthscales, and how far they may be from it where that is limited."""
+        """Return the unit of lengthscales, and how far from it they may be: None, as they like."""
         extent = self._extent(history)
         if self.spread is None:
             return extent, None
