@@ -1,5 +1,7 @@
 """What is learned from earlier runs, against independent computations."""
 
+from collections.abc import Callable
+
 import jax
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import scipy.stats
 
 from infold.gp import kernels
 from infold.history import Rounding
-from infold.learning import designs, shared
+from infold.learning import designs, learning, shared
 from infold.learning.lessons import Run, learn
 
 
@@ -28,14 +30,26 @@ def _data(n_runs: int = 2) -> shared.RunsData:
     return shared.make_data([(run.x, run.y) for run in runs if run.y is not None], 64)
 
 
+def _rough(r: np.ndarray) -> np.ndarray:
+    s = np.sqrt(5.0) * r
+    return (1.0 + s + s**2 / 3.0) * np.exp(-s)
+
+
+def _smooth(r: np.ndarray) -> np.ndarray:
+    return np.exp(-0.5 * r**2)
+
+
 @pytest.mark.parametrize("d", [0, 2])
-def test_summed_likelihood_matches_dense_algebra(d: int) -> None:
+@pytest.mark.parametrize(("kernel", "of"), [(shared.KERNEL, _rough), (shared.SMOOTH, _smooth)])
+def test_summed_likelihood_matches_dense_algebra(
+    d: int, kernel: str, of: Callable[[np.ndarray], np.ndarray]
+) -> None:
     data = _data()
     rng = np.random.default_rng(1)
     flat = 0.3 * rng.normal(size=(3 if d == 0 else 3 * d) + 6)
     with jax.enable_x64(True):
         none = data._replace(weight=np.zeros(2))
-        value = shared.infer(d, flat, data)[0] - shared.infer(d, flat, none)[0]
+        value = shared.infer(d, flat, data, kernel)[0] - shared.infer(d, flat, none, kernel)[0]
     noise, variance, scale = flat[-6:].reshape(3, 2)
     expected = 0.0
     weights = np.diag(np.exp(-flat[:3])) if d == 0 else flat[: 3 * d].reshape(d, 3)
@@ -43,8 +57,7 @@ def test_summed_likelihood_matches_dense_algebra(d: int) -> None:
         x, y = data.x[t][data.mask[t]], data.y[t][data.mask[t]]
         z = x @ weights.T * np.exp(-float(scale[t]))
         r = np.linalg.norm(z[:, None] - z, axis=2)
-        s = np.sqrt(5.0) * r
-        k = np.exp(float(variance[t])) * (1.0 + s + s**2 / 3.0) * np.exp(-s)
+        k = np.exp(float(variance[t])) * of(r)
         k += np.exp(float(noise[t])) * np.eye(len(y))
         solved = np.linalg.solve(k, np.ones(len(y)))
         mean = solved @ y / np.sum(solved)
@@ -107,6 +120,46 @@ def test_features_find_a_hidden_subspace() -> None:
     assert agreement > 0.95
     best = max(lessons.evidence.features.values())
     assert best > lessons.evidence.metric
+
+
+def _converged(form: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, list[Run]]:
+    """Return two directions of ten inputs, and runs that end close to minimizers of their own."""
+    rng = np.random.default_rng(3)
+    directions = np.linalg.qr(rng.normal(size=(10, 2)))[0].T
+    runs = []
+    for number in range(6):
+        best = rng.uniform(0.3, 0.7, size=10)
+        x = np.concatenate(
+            [rng.uniform(size=(12, 10)), best + 0.05 * rng.uniform(-1.0, 1.0, size=(20, 10))]
+        )
+        runs.append(Run(str(number), x, form((x - best) @ directions.T)))
+    return directions, runs
+
+
+def _missed(directions: np.ndarray, runs: list[Run]) -> float:
+    """Return how much of the directions is not among the features that runs teach."""
+    found = learn(runs, n_features=len(directions)).features
+    assert found is not None
+    within = np.linalg.qr(found.weights.T)[0]
+    return float(len(directions) - np.linalg.norm(directions @ within) ** 2)
+
+
+def test_smooth_runs_that_have_converged_teach_features_by_small_differences(monkeypatch) -> None:
+    directions, runs = _converged(lambda z: np.sum(z**2, axis=1))
+    turned = _missed(directions, runs)
+    monkeypatch.setattr(learning, "_smoothed", lambda weights, data: weights)
+    assert turned < 0.7 * _missed(directions, runs)
+
+
+def test_features_of_rough_runs_are_not_turned_to_smooth_surfaces() -> None:
+    directions, runs = _converged(lambda z: np.sum(np.abs(z), axis=1))
+    data = shared.make_data([(run.x, run.y) for run in runs if run.y is not None], 64)
+    with jax.enable_x64(True):
+        alone = shared.fit(data, 3.0 * directions, iterations=150).flat[: directions.size]
+        kept = learning._smoothed(3.0 * directions, data)
+    np.testing.assert_allclose(
+        kept.T @ kept, alone.reshape(directions.shape).T @ alone.reshape(directions.shape)
+    )
 
 
 def test_the_same_runs_teach_the_same() -> None:

@@ -23,6 +23,7 @@ _N_DESIGNS = 10  # to begin with, where no earlier run says which points are goo
 _FEWEST_ROWS = 5  # evaluations that differ, below which a run says nothing of lengthscales
 _MOST_FEATURES = 20
 _FIRST_WEIGHT = 2.0  # inverse lengthscale of features before training
+_TURNS = 150  # training iterations, each, by which rough and smooth surfaces are compared
 _FIRST_ROWS = (25, 75, 150)  # first evaluations of a run left out, a fifth of which is predicted
 _AS_GOOD = 0.03  # log density of a value: nobody notices
 _MOST_FOLDS = 4
@@ -155,7 +156,28 @@ def _shared_maps(
     if full and count < most:
         again = shared.fit(data, _padded(weights, most), iterations=50)
         weights = _truncated(again.flat[: start.size].reshape(start.shape), count)
-    return metric, weights
+    return metric, _smoothed(weights, data) if full else weights
+
+
+def _smoothed(weights: Float[np.ndarray, "d D"], data: RunsData) -> Float[np.ndarray, "d D"]:
+    """Return the features turned to where smooth surfaces see them, if the runs look smooth.
+
+    Near its best point a run tells of features by small differences, which a rough surface takes
+    for chance. Likelihoods of as many parameters may be compared. How long features are is left as
+    it is: the models of a new run have the rough kernel.
+    """
+    rough, smooth = (
+        shared.fit(data, weights, iterations=_TURNS, kernel=kernel)
+        for kernel in (shared.KERNEL, shared.SMOOTH)
+    )
+    count = len(weights)
+    kept, turned = (
+        trained.flat[: weights.size].reshape(weights.shape) for trained in (rough, smooth)
+    )
+    if smooth.log_likelihood > rough.log_likelihood:
+        rows = np.linalg.svd(turned, full_matrices=False)[2]
+        kept = kept @ rows.T @ rows
+    return _truncated(kept, count)
 
 
 def _truncated(weights: Float[np.ndarray, "d D"], count: int) -> Float[np.ndarray, "e D"]:

@@ -28,6 +28,9 @@ from infold.gp import exact, kernels, padding
 from infold.gp.outputs import PowerTransform, without_outliers
 from infold.gp.training import Start, Trained, differentiate, train
 
+KERNEL = "matern52"
+SMOOTH = "squared-exponential"
+"""Kernel for which all runs together may have better evidence."""
 _NOISE = (-9.0, 3.0)  # location and deviation of the normal priors on logarithms
 _VARIANCE = (0.0, 1.0)
 _SCALE = (0.0, 0.5)
@@ -120,11 +123,11 @@ def _seen(shared: Array, x: Float[Array, "n D"]) -> Float[Array, "n e"]:
 
 
 def _infer_run(
-    shared: Array, own: tuple, x: Array, y: Array, mask: Array
+    kernel: str, shared: Array, own: tuple, x: Array, y: Array, mask: Array
 ) -> tuple[Array, exact.ScalarPosterior]:
     noise, variance, scale = own
     z = _seen(shared, x) * jnp.exp(-scale)
-    k = kernels.covariance("matern52", z, z, jnp.ones(z.shape[1]))
+    k = kernels.covariance(kernel, z, z, jnp.ones(z.shape[1]))
     k_y = jnp.exp(variance) * k + jnp.exp(noise) * jnp.eye(len(y))
     return exact.infer(padding.identity_pad(k_y, mask), y, mask, True)
 
@@ -134,14 +137,14 @@ def _normal(value: Array, prior: tuple[float, float]) -> Array:
 
 
 def infer(
-    d: int, flat: Float[Array, " p"], data: RunsData
+    d: int, flat: Float[Array, " p"], data: RunsData, kernel: str = KERNEL
 ) -> tuple[Float[Array, ""], exact.ScalarPosterior]:
     """Return the sum of the log likelihoods plus the log priors, and the posteriors of all runs."""
     dimension = data.x.shape[2]
     shared, noise, variance, scale = unflatten(d, dimension, flat)
     # One run after the other: batched, the program can wait for ever on a machine of few threads.
     values, posteriors = jax.lax.map(
-        lambda run: _infer_run(shared, *run),
+        lambda run: _infer_run(kernel, shared, *run),
         ((noise, variance, scale), data.x, data.y, data.mask),
     )
     own = _normal(noise, _NOISE) + _normal(variance, _VARIANCE) + _normal(scale, _SCALE)
@@ -153,10 +156,12 @@ def infer(
     return jnp.sum(data.weight * (values + own)) + prior, posteriors
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def evaluate(d: int, flat: Array, data: RunsData) -> tuple[Array, Array, exact.ScalarPosterior]:
+@functools.partial(jax.jit, static_argnums=(0, 3))
+def evaluate(
+    d: int, flat: Array, data: RunsData, kernel: str = KERNEL
+) -> tuple[Array, Array, exact.ScalarPosterior]:
     """Return the negative of what `infer` returns first, its gradient, and the posteriors."""
-    return differentiate(lambda flat: infer(d, flat, data), flat)
+    return differentiate(lambda flat: infer(d, flat, data, kernel), flat)
 
 
 def _initial_own(n_runs: int) -> np.ndarray:
@@ -171,6 +176,7 @@ def fit(
     own: np.ndarray | None = None,
     held: bool = False,
     iterations: int = 100,
+    kernel: str = KERNEL,
 ) -> Trained:
     """Find the most likely parameters.
 
@@ -180,6 +186,7 @@ def fit(
         own: where the runs' own parameters start.
         held: leave the shared map as it is and train the runs' own parameters alone.
         iterations: most quasi-Newton steps.
+        kernel: one of `SMOOTH` and `KERNEL`.
     """
     n_runs = len(data.y)
     d = 0 if shared.ndim == 1 else len(shared)
@@ -194,7 +201,7 @@ def fit(
     if held:
         lower[: shared.size] = upper[: shared.size] = shared.ravel()
     return train(
-        lambda flat: evaluate(d, flat, data),
+        lambda flat: evaluate(d, flat, data, kernel),
         [Start(_FEATURES if d else _METRIC, start, iterations)],
         (lower, upper),
     )
@@ -213,7 +220,7 @@ def _gradients(d: int, flat: Array, data: RunsData, posteriors: exact.ScalarPost
         def mean(point: Array) -> Array:
             a = _seen(shared, point[None]) * jnp.exp(-scale)
             b = _seen(shared, x) * jnp.exp(-scale)
-            k = kernels.covariance("matern52", a, b, jnp.ones(a.shape[1]))[0]
+            k = kernels.covariance(KERNEL, a, b, jnp.ones(a.shape[1]))[0]
             return jnp.exp(variance) * jnp.where(mask, k, 0.0) @ alpha
 
         return jax.vmap(jax.grad(mean))(x)
@@ -251,7 +258,7 @@ def _predict(
         noise, variance, scale, x, known, mask, posterior = run
         a = _seen(shared, x) * jnp.exp(-scale)
         b = _seen(shared, known) * jnp.exp(-scale)
-        k = kernels.covariance("matern52", a, b, jnp.ones(a.shape[1]))
+        k = kernels.covariance(KERNEL, a, b, jnp.ones(a.shape[1]))
         k = jnp.exp(variance) * jnp.where(mask, k, 0.0)
         mean, spread = exact.predict(posterior, k, jnp.exp(variance))
         return mean, spread + jnp.exp(noise)
